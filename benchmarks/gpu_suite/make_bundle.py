@@ -22,7 +22,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 LIMIT = 60 << 20
-PROGRAMS = ("tc_check_prelude", "tc_check_kernels", "gpu_runtime_test", "gpu_limits", "grid_model")
+PROGRAMS = ("tc_check_prelude", "tc_check_kernels", "gpu_runtime_test", "gpu_limits", "gpu_units", "grid_model")
 FAKE_DRIVER = BUILD / "test/cuda/libtc_fake_driver.so"
 SYSTEM = ("libc", "libm", "libstdc++", "libgcc_s", "ld-linux-x86-64", "linux-vdso", "libpthread", "libdl", "librt")
 STAND_INS = {"libz3": "Z3_", "libxml2": "xml"}

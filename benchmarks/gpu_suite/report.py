@@ -18,6 +18,14 @@ def read(path: pathlib.Path):
         return None
 
 
+def lines_of(path: pathlib.Path) -> List[dict]:
+    """The values of a file of a JSON line each; what there is of it."""
+    try:
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    except (OSError, ValueError):
+        return []
+
+
 def collected(plan, outcomes) -> dict:
     """All there is, as one value."""
     manifest = read(plan.layout.root / "manifest.json") or {}
@@ -29,6 +37,7 @@ def collected(plan, outcomes) -> dict:
         "kernels": read(plan.results / "kernels.json") or [],
         "prices": read(plan.results / "prices.json") or {},
         "limits": read(plan.results / "limits.json") or {},
+        "units": lines_of(plan.results / "units.jsonl"),
         "python": read(plan.results / "python.json") or {"rows": []},
         "models": read(plan.results / "models.json") or {"rows": []},
         "overhead": read(plan.results / "overhead.json") or {"rows": []},
@@ -161,6 +170,13 @@ def odd_text(content: dict) -> str:
     return "## odd sizes beside the next whole ones\n\n" + table(["case", "us", "whole us", "odd / whole", "eager's odd / whole"], cells)
 
 
+def units_text(content: dict) -> str:
+    """What instructions, loads and kernels written by hand reach."""
+    rate = lambda row: row["operations"] / row["seconds"] * 1e-12 if "seconds" in row else None
+    cells = [[row["case"], row["status"], scaled(row.get("seconds"), 1e6), scaled(rate(row), 1)] for row in content["units"]]
+    return "## matrix units\n\n" + table(["kernel", "status", "us", "TFLOP/s, or TB/s of loads"], cells)
+
+
 def goal_line(name: str, value: Optional[float], aim: float, unit: str, at_most: bool = False) -> List[str]:
     if value is None:
         return [name, "not measured", f"{aim:g} {unit}".strip(), "-"]
@@ -251,6 +267,7 @@ def markdown(content: dict) -> str:
               if entry["status"] in ("failed", "timed out") and name not in FAMILIES]
     parts = ["# GPU report\n", "\n".join(facts) + "\n", table(["section", "status", "s"], status), method_text(content), goals_text(content)]
     parts += [family_text(content, family) for family in FAMILIES if content[family]["rows"]]
+    parts += [units_text(content)] if content["units"] else []
     parts += [odd_text(content)] if content["odd"]["rows"] else []
     parts += [overhead_text(content)] if content["overhead"]["rows"] else []
     parts += [models_text(content)]

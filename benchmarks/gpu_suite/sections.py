@@ -79,6 +79,10 @@ def limits(plan: Plan) -> List[str]:
     return [str(plan.layout.programs / "gpu_limits"), str(plan.results / "limits.json"), *(["1048576"] if plan.dry else [])]
 
 
+def units(plan: Plan) -> List[str]:
+    return [str(plan.layout.programs / "gpu_units"), str(plan.results / "units.jsonl"), *(["--dry-run"] if plan.dry else [])]
+
+
 def prices(plan: Plan) -> List[str]:
     return python("-m", "gpu_suite.prices", str(plan.layout.programs / "grid_model"), str(plan.results),
                   "0" if plan.dry else PRICED_MAPPINGS, PRICED_SEED)
@@ -103,6 +107,7 @@ SECTIONS = (
     Section("prelude", 60, prelude, is_program=True),
     Section("runtime", 60, runtime, is_program=True),
     Section("limits", 30, limits, is_program=True),
+    Section("units", 45, units, is_program=True),
     Section("gemm", 100, benchmark("gemm"), needs_binding=True, continues=True),
     Section("odd", 75, benchmark("odd"), needs_binding=True, continues=True),
     Section("conv", 70, benchmark("conv"), needs_binding=True, continues=True),
