@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <string_view>
 
 #include "tc/base/dtype.h"
 #include "tc/base/error.h"

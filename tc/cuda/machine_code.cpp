@@ -13,13 +13,14 @@ constexpr unsigned local_load = 0x183, shared_load = 0x184, local_store = 0x187,
 
 const std::map<unsigned, const char*>& names() {
   static const std::map<unsigned, const char*> table = {
-      {0x020, "FMUL"},      {0x021, "FADD"},      {0x023, "FFMA"},      {0x02b, "DFMA"},       {0x024, "IMAD"},
-      {0x025, "IMAD.WIDE"}, {0x03b, "LDSM"},      {0x03c, "HMMA"},      {0x03e, "F2FP"},       {0x03f, "DMMA"},
-      {0x044, "STSM"},      {0x0ca, "R2UR"},      {0x108, "MUFU"},      {0x118, "NOP"},        {0x119, "S2R"},
-      {0x11a, "DEPBAR"},    {0x11d, "BAR"},       {branch, "BRA"},      {0x14d, "EXIT"},       {0x181, "LDG"},
-      {local_load, "LDL"},  {shared_load, "LDS"}, {0x186, "STG"},       {local_store, "STL"},  {0x188, "STS"},
-      {0x189, "SHFL"},      {0x1a7, "SYNCS"},     {0x1ae, "LDGSTS"},    {0x1af, "LDGDEPBAR"},  {0x1b2, "SYNCS"},
-      {0x1b4, "UTMALDG"},   {0x1b5, "UTMASTG"},   {0x1c5, "WARPGROUP"}, {0x1c8, "USETMAXREG"}, {0x1f0, "HGMMA"},
+      {0x020, "FMUL"},      {0x021, "FADD"},     {0x023, "FFMA"},      {0x02b, "DFMA"},      {0x024, "IMAD"},
+      {0x025, "IMAD.WIDE"}, {0x037, "IMMA"},     {0x03b, "LDSM"},      {0x03c, "HMMA"},      {0x03e, "F2FP"},
+      {0x03f, "DMMA"},      {0x044, "STSM"},     {0x0ca, "R2UR"},      {0x108, "MUFU"},      {0x118, "NOP"},
+      {0x119, "S2R"},       {0x11a, "DEPBAR"},   {0x11d, "BAR"},       {branch, "BRA"},      {0x14d, "EXIT"},
+      {0x181, "LDG"},       {local_load, "LDL"}, {shared_load, "LDS"}, {0x186, "STG"},       {local_store, "STL"},
+      {0x188, "STS"},       {0x189, "SHFL"},     {0x1a7, "SYNCS"},     {0x1ae, "LDGSTS"},    {0x1af, "LDGDEPBAR"},
+      {0x1b2, "SYNCS"},     {0x1b4, "UTMALDG"},  {0x1b5, "UTMASTG"},   {0x1c5, "WARPGROUP"}, {0x1c8, "USETMAXREG"},
+      {0x1f0, "HGMMA"},
   };
   return table;
 }

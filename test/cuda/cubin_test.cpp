@@ -69,6 +69,39 @@ extern "C" __global__ void f(const float* A, float* B) {
   EXPECT_EQ(stats.accesses, (KernelStats::Counts{{"LDGSTS.128", 1}, {"LDS.32", 1}, {"STG.32", 1}})) << to_string(stats);
 }
 
+TEST(Cubin, NamesMatrixInstructions) {
+  TC_NEEDS_NVRTC();
+  const std::pair<const char*, const char*> instructions[] = {
+      {"bf16 float", "HMMA"}, {"f16 float", "HMMA"}, {"tf32 float", "HMMA"}, {"s8 int", "IMMA"}, {"u8 int", "IMMA"}};
+  for (const auto& [words, opcode] : instructions) {
+    const std::string type = std::string(words).substr(0, std::string(words).find(' ')),
+                      sum = std::string(words).substr(type.size() + 1),
+                      steps = type == "tf32"       ? "8"
+                              : type.back() == '8' ? "32"
+                                                   : "16";
+    const auto text = R"cuda(
+extern "C" __global__ void f(const unsigned* A, unsigned* B) {
+  __shared__ __align__(16) unsigned rows[256];
+  for (int i = 0; i < 8; ++i) rows[32 * i + threadIdx.x] = A[32 * i + threadIdx.x];
+  tc_barrier();
+  unsigned a[4], b[4];
+  tc_load_matrix_4(a, rows + 4 * threadIdx.x);
+  tc_load_matrix_4_transposed(b, rows + 128 + 4 * threadIdx.x);
+  )cuda" + sum + R"cuda( c[4] = {};
+  )cuda" + "tc_multiply_m16n8k" +
+                      steps + "_" + type + R"cuda((c[0], c[1], c[2], c[3], a, b);
+  )cuda" + "tc_multiply_m16n8k" +
+                      steps + "_" + type + R"cuda((c[0], c[1], c[2], c[3], a, b + 2);
+  for (int i = 0; i < 4; ++i) B[4 * threadIdx.x + i] = tc_bits<unsigned>(c[i]);
+})cuda";
+    for (const char* architecture : {"sm_80", "sm_90"}) {
+      const auto stats = stats_of(text, architecture);
+      EXPECT_EQ(stats.count(opcode), 2) << words << " " << architecture << " " << to_string(stats);
+      EXPECT_EQ(stats.count("LDSM"), 2) << words << " " << architecture << " " << to_string(stats);
+    }
+  }
+}
+
 TEST(Cubin, AddsUpWhatIsSpilled) {
   TC_NEEDS_NVRTC();
   auto stats = stats_of(R"cuda(

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/base/str.h"
 #include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/stmt/function_call.h"
 #include "test/support/isl_fixture.h"
@@ -27,6 +28,8 @@ struct Body {
   int moved = 0;                        ///< elements of A's rows
   bool loads_b = true;
   std::int64_t threads = 32;
+  int steps = 32;       ///< of the statement; the body has 32
+  bool fills_b = true;  ///< with zeros behind the steps, as A is
 };
 
 class SymbolicUnitsTest : public polyhedral::IslTest {
@@ -62,28 +65,45 @@ class SymbolicUnitsTest : public polyhedral::IslTest {
     return result;
   }
 
+  /// Zeros behind the first 24 steps of A or B, four elements a thread.
+  static Stmt fill(const Body& body) {
+    const Expr number_of_thread = thread("x") + thread("y") * 4, i = ir::Variable::make(Halide::Int(32), "i");
+    const auto zeros = [&](const char* buffer, const Expr& index) {
+      return ir::Store::make(buffer, ir::make_zero(Halide::BFloat(16)), index, ir::Parameter(), ir::const_true(), {});
+    };
+    const Stmt a = zeros("A", number_of_thread / 2 * 32 + 24 + number_of_thread % 2 * 4 + i),
+               b = zeros("B", 24 * 16 + number_of_thread * 4 + i);
+    return ir::Block::make(ir::For::make("i", 0, 4, ir::ForType::Serial, Halide::DeviceAPI::None,
+                                         body.fills_b ? ir::Block::make(a, b) : a),
+                           function_call("tc_barrier", {}));
+  }
+
   void verify(const Body& body) const {
     const bool transposed = body.transposed_b;
-    auto scop = ScopBuilder(context())
-                    .input("A", {16, 32})
-                    .input("B", transposed ? std::vector<std::int64_t>{16, 32} : std::vector<std::int64_t>{32, 16})
-                    .output("C", {16, 16})
-                    .accumulate("S[m, n, k] : 0 <= m < 16 and 0 <= n < 16 and 0 <= k < 32", "C[m, n]",
-                                {"A[m, k]", transposed ? "B[n, k]" : "B[k, n]"})
+    const auto domain = str("S[m, n, k] : 0 <= m < 16 and 0 <= n < 16 and 0 <= k < ", body.steps);
+    const auto extents_of_b = transposed ? std::vector<std::int64_t>{16, 32} : std::vector<std::int64_t>{32, 16};
+    ScopBuilder builder(context());
+    if (body.steps == 32)
+      builder.input("A", {16, 32}).input("B", extents_of_b);
+    else
+      builder.local("A", {16, 32}).local("B", extents_of_b);
+    auto scop = builder.output("C", {16, 16})
+                    .accumulate(domain, "C[m, n]", {"A[m, k]", transposed ? "B[n, k]" : "B[k, n]"})
                     .scop();
-    scop.schedule =
-        isl::schedule(scop.ctx(), R"({ domain: "{ S[m, n, k] : 0 <= m < 16 and 0 <= n < 16 and 0 <= k < 32 }",
+    for (const char* operand : {"A", "B"}) scop.tensor(operand).shared = body.steps < 32;
+    scop.schedule = isl::schedule(scop.ctx(), str("{ domain: \"{ ", domain, R"( }",
       child: { context: "[thread_x, thread_y] -> { [] : 0 <= thread_x < 4 and 0 <= thread_y < 8 }", child: {
         filter: "[thread_x, thread_y] -> { S[m, n, k] : m mod 8 = thread_y and floor(n/2) mod 4 = thread_x }", child: {
-          schedule: "[{ S[m, n, k] -> [(k)] }, { S[m, n, k] -> [(m)] }, { S[m, n, k] -> [(n)] }]" } } } })");
+          schedule: "[{ S[m, n, k] -> [(k)] }, { S[m, n, k] -> [(m)] }, { S[m, n, k] -> [(n)] }]" } } } })"));
     KernelCase kernel(scop);
     kernel.type("A", DType::BFloat16).type("B", DType::BFloat16);
     Expr m = iterator("m"), n = iterator("n"), k = iterator("k");
-    kernel.value("S",
-                 element(Halide::Float(32), "A", {m, k}) *
-                     element(Halide::Float(32), "B", transposed ? std::vector<Expr>{n, k} : std::vector<Expr>{k, n}));
-    EXPECT_TRUE(verify_body(ir::Block::make(step(body, 0), step(body, 16)), polyhedral::generate_ast(kernel.scop),
-                            kernel.scop, kernel.program, {{1, 1, 1}, {4, body.threads / 4, 1}, 32}, 10000));
+    const auto subscripts_of_b = transposed ? std::vector<Expr>{n, k} : std::vector<Expr>{k, n};
+    kernel.value("S", element(Halide::Float(32), "A", {m, k}) * element(Halide::Float(32), "B", subscripts_of_b));
+    Stmt made = ir::Block::make(step(body, 0), step(body, 16));
+    if (body.steps < 32) made = ir::Block::make(fill(body), made);
+    EXPECT_TRUE(verify_body(made, polyhedral::generate_ast(kernel.scop), kernel.scop, kernel.program,
+                            {{1, 1, 1}, {4, body.threads / 4, 1}, 32}, 10000));
   }
   testing::AssertionResult finds(const Body& body, const std::string& what) const {
     return rejects([&] { verify(body); }, "law 'body accesses' is broken: " + what);
@@ -93,6 +113,11 @@ class SymbolicUnitsTest : public polyhedral::IslTest {
 TEST_F(SymbolicUnitsTest, AcceptsProductsOfBothOrders) {
   EXPECT_NO_THROW(verify({}));
   EXPECT_NO_THROW(verify({.transposed_b = true}));
+}
+
+TEST_F(SymbolicUnitsTest, AcceptsZerosOfBothOperands) {
+  EXPECT_NO_THROW(verify({.steps = 24}));
+  EXPECT_TRUE(finds({.steps = 24, .fills_b = false}, "the body computes C["));
 }
 
 TEST_F(SymbolicUnitsTest, FindsATransposedFragment) {
