@@ -267,6 +267,32 @@ def test_a_target_of_another_kind_leaves_all_to_torch():
     assert left() and all("the option target" in reason for _, _, reason in left())
 
 
+def test_calls_are_recorded():
+    model = nn.TransformerEncoderLayer(64, 4, 128, 0.0, "gelu", batch_first=True).cuda().eval()
+    exact, fast = copy.deepcopy(model).double(), compiled(model, mode="reduce-overhead")
+    with torch.no_grad():
+        for _ in range(5):
+            x = torch.randn(3, 20, 64, device="cuda")
+            close(quiet(fast, x).clone(), exact(x.double()), 1e-5)
+    assert not any(report.not_recorded for report in tct.reports())
+    from torch._inductor import cudagraph_trees
+
+    manager = cudagraph_trees.get_manager(0, create_if_none_exists=False)
+    assert manager is not None and manager.new_graph_id().id > 0
+
+
+def test_training_is_recorded():
+    model = mlp()
+    exact, fast = copy.deepcopy(model).double(), compiled(model, mode="reduce-overhead")
+    for _ in range(5):
+        x = torch.randn(32, 64, device="cuda")
+        torch.compiler.cudagraph_mark_step_begin()
+        got, want = quiet(gradients, model, fast, x), gradients(exact, exact, x.double())
+        for a, b in zip(got, want):
+            close(a, b, 1e-4)
+    assert not any(report.not_recorded for report in tct.reports())
+
+
 def test_math_is_not_left_behind():
     """Functions of floats beside torch's."""
     x = torch.linspace(0.1, 3, 999, device="cuda")

@@ -29,6 +29,7 @@ from .lowering import VIEWS
 from .places import device_of, devices_of
 from .program import NodeFailed, decline_reason, lower_graph
 from .random_states import drop_random_states
+from .recording import Recording, forget_recordings, recorded
 from .report import Part, Report, log
 from .runner import Compiler, PartFailed, Runner
 from .specialise import has_symbols, specialised
@@ -311,25 +312,32 @@ class _Specialising:
         return self.known[key]
 
 
-def _compiler_of(kind, compiler, tensors=()):
-    """What AOTAutograd calls for each graph of a module whose inputs Dynamo gave as `tensors`."""
+def _compiler_of(kind, compiler, recording, tensors=()):
+    """What AOTAutograd calls for each graph of a module whose inputs Dynamo gave as `tensors`; it is recorded where `recording` is not None."""
 
     def compile_it(module, example_inputs):
         if has_symbols(module):
             return make_boxed_func(_Specialising(module, kind, compiler))
         static = _static_inputs(example_inputs, tensors) if compiler.freeze and kind == "inference" else {}
         try:
-            return make_boxed_func(compile_graph(module, kind, compiler, static)[0])
+            run, report = compile_graph(module, kind, compiler, static)
         except Exception as error:  # a model must not break
             warnings.warn(f"tc does not take a graph, it runs in torch: {type(error).__name__}: {error}", stacklevel=2)
             log.debug("not taken", exc_info=True)
             return make_boxed_func(module.forward)
+        if recording is not None:
+            try:
+                return recorded(run, module, example_inputs, kind, recording)
+            except Exception as error:  # torch's functions for it are private ones, which may change
+                report.not_recorded = str(error) if isinstance(error, Decline) else f"{type(error).__name__}: {error}"
+                log.info("a %s graph is not recorded: %s", kind, report.not_recorded)
+        return make_boxed_func(run)
 
     return compile_it
 
 
 _OPTIONS = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "freeze", "fold_scales")
-_OPTIONS += ("specialise_seconds",)
+_OPTIONS += ("specialise_seconds", "cuda_graphs")
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
@@ -337,21 +345,23 @@ def backend(module, example_inputs, mode=None, options=None, **unknown):
 
     `options` are those of `tc.compile`: target, options, cache, libraries, layouts, time_limit, memory_limit; and "freeze": in inference,
     parameters are constants, "fold_scales" (then on): with norms folded into weights; "specialise_seconds": how long a graph with
-    symbolic sizes is compiled for the sizes that it meets, see docs/models.md.
+    symbolic sizes is compiled for the sizes that it meets, see docs/models.md; "cuda_graphs": on a GPU, calls are recorded and replayed, which
+    the mode "reduce-overhead" means too.
     """
     options = dict(options or {})
     wrong = [*(set(options) - set(_OPTIONS)), *unknown]
-    if wrong or mode not in (None, "default"):
+    if wrong or mode not in (None, "default", "reduce-overhead"):
         raise tc.OptionsError(
             f"the backend tc has no {', '.join(map(repr, wrong)) or f'mode {mode!r}'}; options: {', '.join(_OPTIONS)}"
         )
+    recording = Recording() if options.pop("cuda_graphs", False) or mode == "reduce-overhead" else None
     compiler = _shared_compiler(options)
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     return aot_autograd(
-        fw_compiler=_compiler_of("forward", compiler),
-        bw_compiler=_compiler_of("backward", compiler),
-        inference_compiler=_compiler_of("inference", compiler, example_inputs),
+        fw_compiler=_compiler_of("forward", compiler, recording),
+        bw_compiler=_compiler_of("backward", compiler, recording),
+        inference_compiler=_compiler_of("inference", compiler, recording, example_inputs),
         decompositions=decompositions(),
         partition_fn=min_cut_rematerialization_partition,
         keep_inference_input_mutations=False,
@@ -373,6 +383,7 @@ def _shared_compiler(options):
 def _reset():
     """Called by torch._dynamo.reset()."""
     _compilers.clear()
+    forget_recordings()
 
 
 backend.reset = _reset

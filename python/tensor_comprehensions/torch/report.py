@@ -50,6 +50,8 @@ class Report:
     """Launches of one run, after fusion."""
     seconds: float = 0.0
     """From the graph to the runnable thing, compiling included."""
+    not_recorded: str = ""
+    """Why a graph that was to be recorded (`mode="reduce-overhead"`) is not."""
     runners: List[Callable] = dataclasses.field(default_factory=list, repr=False)
     """Weak references to what runs the compiled parts."""
 
@@ -82,6 +84,7 @@ class Report:
         for node, target, reason in self.left:
             share = 100 * self.work[node].flops / total
             lines.append(f"  left {node} ({target}{f', {share:.1f} % of work' if share >= 0.05 else ''}): {reason}")
+        lines += [f"  not recorded: {self.not_recorded}"] if self.not_recorded else []
         lines += [f"  a part failed to compile: {path}" for path in self.reproducers]
         return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from torch import nn
 
 import tensor_comprehensions.torch as tct
 from tensor_comprehensions.torch.dynamo import compile_graph
+from tensor_comprehensions.torch.recording import Recording, recorded
 from tensor_comprehensions.torch.runner import Compiler
 
 needs_nvrtc = pytest.mark.skipif(not pytest.importorskip("importlib.util").find_spec("nvidia.cu13"), reason="NVRTC is not installed")
@@ -150,3 +151,37 @@ def test_attention_of_cudnn():
     assert torch.allclose(result, F.scaled_dot_product_attention(q, k, v, is_causal=True), atol=1e-5)
     assert torch.allclose(rows, scores.logsumexp(3, keepdim=True), atol=1e-5)
     tct.reset()
+
+
+def test_a_graph_on_the_processor_is_not_recorded():
+    report = _reports_of(torch.compile(mlp(), backend="tc", mode="reduce-overhead"))
+    assert report.not_recorded == "it is not on a GPU" and "not recorded: it is not on a GPU" in str(report)
+    assert not _reports_of(torch.compile(mlp(), backend="tc", options={"cuda_graphs": False})).not_recorded
+
+
+def _reports_of(model):
+    tct.reset()
+    torch._dynamo.reset()
+    with torch.no_grad():
+        model(torch.ones(4, 16))
+    return tct.reports()[-1]
+
+
+@pytest.mark.parametrize("kind", ["inference", "forward"])
+def test_a_graph_on_one_gpu_is_recorded(monkeypatch, kind):
+    asked = []
+    monkeypatch.setattr("torch._inductor.cudagraph_trees.cudagraphify_impl", lambda *given, **how: asked.append((given, how)) or given[0])
+    graph, called = moved(traced(mlp(), torch.ones(4, 16))), []
+    recording = Recording()
+    made = recorded(lambda *inputs: called.append(inputs), graph, [None] * 5, kind, recording)
+    inputs = [1, 2]
+    made(inputs)
+    assert called == [(1, 2)] and inputs == []
+    (((_, _, static), how),) = asked
+    assert static == () and how["device_index"] == 0 and how["is_inference"] == (kind == "inference")
+    assert recording.forward_device == (0 if kind == "forward" else -1)
+
+
+def test_a_graph_of_two_devices_is_not_recorded():
+    with pytest.raises(tct.Decline, match="device"):
+        recorded(None, graph_of_two_devices(), [], "inference", Recording())
