@@ -103,7 +103,7 @@ class SymbolicUnitsTest : public polyhedral::IslTest {
     Stmt made = ir::Block::make(step(body, 0), step(body, 16));
     if (body.steps < 32) made = ir::Block::make(fill(body), made);
     EXPECT_TRUE(verify_body(made, polyhedral::generate_ast(kernel.scop), kernel.scop, kernel.program,
-                            {{1, 1, 1}, {4, body.threads / 4, 1}, 32}, 10000));
+                            {{1, 1, 1}, {4, body.threads / 4, 1}, 32}));
   }
   testing::AssertionResult finds(const Body& body, const std::string& what) const {
     return rejects([&] { verify(body); }, "law 'body accesses' is broken: " + what);

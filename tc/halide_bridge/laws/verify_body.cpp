@@ -18,6 +18,23 @@ std::int64_t instance_count(const Scop& scop) {
   return result;
 }
 
+/// How many times as many instances a body of matrix instructions may have: the smallest product that one warp computes has
+/// thousands.
+constexpr std::int64_t more_of_units = 64;
+
+bool runs_units(const Halide::Internal::Stmt& body) {
+  struct Finder : Halide::Internal::IRVisitor {
+    using Halide::Internal::IRVisitor::visit;
+    bool found = false;
+    void visit(const Halide::Internal::Call* op) override {
+      Halide::Internal::IRVisitor::visit(op);
+      found = found || SymbolicUnits::is_unit(*op);
+    }
+  } finder;
+  body.accept(&finder);
+  return finder.found;
+}
+
 void compare(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast, const Scop& scop, const Program& program,
              const ThreadGrid& threads) {
   SymbolicAst ast_run(ast, scop, program, threads);
@@ -40,6 +57,7 @@ void compare(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast, con
 
 bool verify_body(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast, const Scop& scop,
                  const Program& program, const ThreadGrid& threads, std::int64_t most_runs) {
+  if (runs_units(body)) most_runs *= more_of_units;
   if (instance_count(scop) > most_runs || threads.blocks() > most_runs / threads.threads()) return false;
   try {
     compare(body, ast, scop, program, threads);

@@ -23,7 +23,8 @@ namespace tc::halide_bridge {
 /// asynchronous copy is used before its wait (verify_kernel).
 ///
 /// Throws InternalError that names the law and an element. Of programs with more than \p most_runs statement instances,
-/// or run by more threads than that, nothing is asked, nor of those that choose statements by data: false for them.
+/// or run by more threads than that, nothing is asked, nor of those that choose statements by data: false for them. Where
+/// units multiply matrices the limit is 64 times as high.
 bool verify_body(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast, const polyhedral::Scop& scop,
                  const Program& program, const ThreadGrid& threads = {}, std::int64_t most_runs = 4000);
 
