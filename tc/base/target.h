@@ -32,6 +32,7 @@ struct GridLimits {
   std::int64_t sector_bytes = 32;                ///< of memory that are read at once at least
   std::int64_t l2_bytes = 50 << 20;
   bool asynchronous_copies = true;  ///< from memory to what a block shares, while its threads go on
+  bool matrix_units = true;         ///< warps multiply small matrices (matrix_unit.h)
 
   bool operator==(const GridLimits&) const = default;
 

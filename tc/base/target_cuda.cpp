@@ -101,7 +101,7 @@ GridLimits GridLimits::of(std::string_view architecture) {
   grid.block_shared_bytes_requested = std::int64_t{row->requested_shared} << 10;
   grid.reserved_shared_bytes = row->multiprocessor_shared == row->requested_shared ? 0 : 1 << 10;
   grid.l2_bytes = std::int64_t{row->l2} << 20;
-  grid.asynchronous_copies = row->asynchronous_copies;
+  grid.asynchronous_copies = grid.matrix_units = row->asynchronous_copies;
   return grid;
 }
 

@@ -236,7 +236,7 @@ Text KernelPrinter::call(const ir::Call* op) {
   if (!name) throw InternalError(str("the function ", op->name, " is unknown to the CUDA back end"));
   std::vector<std::string> args;
   for (std::size_t i = 0; i < op->args.size(); ++i) {
-    const auto* pointee = static_cast<int>(i) < pointer_arguments(*name) ? op->args[i].as<ir::Load>() : nullptr;
+    const auto* pointee = takes_pointer(*name, static_cast<int>(i)) ? op->args[i].as<ir::Load>() : nullptr;
     args.push_back(pointee ? address(pointee->name, pointee->index) : argument(op->args[i]));
   }
   if (takes_template_argument(*name)) return {str(*name, "<", join(args), ">()"), prec::primary};

@@ -109,15 +109,14 @@ std::optional<std::string> function_name(const std::string& name) {
   return std::nullopt;
 }
 
-int pointer_arguments(const std::string& function) {
-  if (function.rfind("tc_atomic_", 0) == 0 || function == "tc_last_block") return 1;
-  if (function.rfind("tc_copy_async_", 0) == 0) return 2;
-  return 0;
+bool takes_pointer(const std::string& function, int index) {
+  auto begins = [&](const char* name) { return function.rfind(name, 0) == 0; };
+  if (begins("tc_atomic_") || function == "tc_last_block") return index == 0;
+  if (begins("tc_copy_async_") || begins("tc_load_matrix_")) return index < 2;
+  return begins("tc_multiply_") && index >= 4;
 }
 
-bool writes_through(const std::string& function, int index) {
-  return index < pointer_arguments(function) && index == 0;
-}
+bool writes_through(const std::string& function, int index) { return index == 0 && takes_pointer(function, index); }
 
 bool takes_template_argument(const std::string& function) { return function == "tc_copy_wait"; }
 

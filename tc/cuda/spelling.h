@@ -20,8 +20,8 @@ std::string literal(const Halide::Type& type, double value);
 /// text: expf, sqrtf. Nothing for an unknown function.
 std::optional<std::string> function_name(const std::string& name);
 
-/// How many of a prelude function's first arguments are pointers; these are Loads, of the element pointed at.
-int pointer_arguments(const std::string& function);
+/// Is argument number \p index of a prelude function a pointer? It is a Load then, of the element pointed at.
+bool takes_pointer(const std::string& function, int index);
 /// Does the prelude function \p function write through its pointer \p index?
 bool writes_through(const std::string& function, int index);
 /// Is the prelude function's one argument a template argument (tc_copy_wait<2>())?

@@ -220,6 +220,7 @@ class Warp : public ir::IRVisitor {
       return where(op->args[0], false, [&] { op->args[2].accept(this); });
     }
     if (op->name.rfind("tc_copy_async_", 0) == 0) return copy(op);
+    if (op->name.rfind("tc_load_matrix_", 0) == 0) return matrix_rows(op);
     ir::IRVisitor::visit(op);
   }
 
@@ -231,6 +232,13 @@ class Warp : public ir::IRVisitor {
       if (place)
         note(place->name, place->index, ir::const_true(), 0, place->type.bytes(), bytes / place->type.bytes(), i == 0);
     }
+  }
+
+  /// tc_load_matrix_...: each thread names a row of 16 bytes.
+  void matrix_rows(const ir::Call* op) {
+    const auto* row = op->args[1].as<ir::Load>();
+    auto bytes = row->type.bytes();
+    note(row->name, row->index, ir::const_true(), 0, bytes, widest_access / bytes, false);
   }
 
   void access(const std::string& buffer, const Expr& index, const Expr& predicate, const Halide::Type& element,

@@ -26,14 +26,29 @@ class GridTreePasses : public MappingPassTest {
 
 TEST_F(GridTreePasses, ThreadsOfALoopTakeItsRunsInTurn) {
   auto i = function("S[i] -> [(i)]");
-  auto all = coordinate_of({i, 8, true, {0, 1}}, 16);
+  auto all = coordinates_of({i, 8, true, {0, 1}}, {16, 1, 1}).at(0);
   EXPECT_EQ(all.threads, 8);
   EXPECT_TRUE(same(all.value, i));
-  auto cyclic = coordinate_of({i, 100, true, {0, 4}}, 8);
+  auto cyclic = coordinates_of({i, 100, true, {0, 4}}, {8, 1, 1}).at(0);
   EXPECT_EQ(cyclic.threads, 8);
   EXPECT_TRUE(same(cyclic.value, function("S[i] -> [(floor(i/4) mod 8)]")));
   EXPECT_TRUE(uses({{i, 8, true, {1, 1}}}, 1));
   EXPECT_FALSE(uses({{i, 8, true, {1, 1}}}, 0));
+}
+
+TEST_F(GridTreePasses, ThreadsOfALoopMayHaveADigitOfWarps) {
+  auto i = function("S[i] -> [(i)]");
+  auto rows = coordinates_of({i, 128, true, {1, 1, 8, {1, 64, 2}}}, {4, 16, 1});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].threads, 16);
+  auto expected = function("S[i] -> [((i mod 8) + 8 * (floor(i/64) mod 2))]").to_union_pw_multi_aff();
+  EXPECT_TRUE(rows[0].value.to_union_pw_multi_aff().plain_is_equal(expected));
+  auto columns = coordinates_of({i, 64, true, {0, 2, 4, {2, 32, 2}}}, {4, 8, 2});
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(columns[0].dimension, 0);
+  EXPECT_TRUE(same(columns[0].value, function("S[i] -> [(floor(i/2) mod 4)]")));
+  EXPECT_EQ(columns[1].dimension, 2);
+  EXPECT_TRUE(same(columns[1].value, function("S[i] -> [(floor(i/32) mod 2)]")));
 }
 
 TEST_F(GridTreePasses, AThreadHasRoundsGroupsAndRuns) {

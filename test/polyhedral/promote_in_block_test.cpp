@@ -26,7 +26,7 @@ class BuffersOfBlocks : public BlockPassTest {
   }
   Scop promoted(const Scop& scop, BlockMemory& memory) const {
     auto where = one_block(scop, "{ S[i, j] -> [(j mod 32)]; T[i, j] -> [(j mod 32)] }");
-    return promote_in_block(scop, {0, 0}, {"t"}, where, {32, 1, 1}, memory);
+    return promote_in_block(scop, {0, 0}, {"t"}, {where, {32, 1, 1}}, memory);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/raise/ast_loop.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -23,6 +24,13 @@ Bounded trips(const AstLoop& loop, const Bounded& bound) {
 }  // namespace
 
 bool AstLoop::has_constant_trips() const { return last.is_constant() || ir::as_const_int(last.expr); }
+
+bool AstLoop::runs_all_or_nothing() const {
+  if (has_constant_trips() || last.high < 0 || last.expr.type().is_vector()) return false;
+  auto multiples = ir::modulus_remainder(last.expr);
+  auto modulus = std::abs(multiples.modulus);
+  return modulus > last.high && (multiples.remainder - last.high) % modulus == 0;
+}
 
 AstLoop describe_loop(const isl::ast_node& n, const Environment& environment) {
   auto f = n.as<isl::ast_node_for>();

@@ -18,6 +18,10 @@ struct AstLoop {
 
   /// Is the number of trips known?
   bool has_constant_trips() const;
+  /// Has it `last.high` + 1 trips, or none?
+  ///
+  ///   last = 503 - 8 max(k, 62), at most 7: as it is 7 modulo 8, it is 7 or negative
+  bool runs_all_or_nothing() const;
 };
 
 /// The loop that \p node is, a `for`, with its bounds over \p environment.

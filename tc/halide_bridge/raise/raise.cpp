@@ -9,6 +9,7 @@
 #include "tc/halide_bridge/raise/ast_loop.h"
 #include "tc/halide_bridge/raise/loop_names.h"
 #include "tc/halide_bridge/raise/raise_body.h"
+#include "tc/halide_bridge/raise/raise_unit.h"
 #include "tc/halide_bridge/stmt/function_call.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/marks.h"
@@ -114,6 +115,7 @@ class Raiser {
     }
     if (name == marks::register_tile) return node(inner, Mode::Unroll);
     if (name == marks::vector) return vector(inner, mode);
+    if (name == marks::unit) return raise_unit(inner, ast_, scop_, environment_);
     auto buffer = marks::allocated_buffer(name);
     return buffer.empty() || lives_in_kernel(scop_.tensor(buffer))
                ? node(inner, mode)
@@ -159,6 +161,10 @@ class Raiser {
       result = node(l.body, mode);
     } else if (mode == Mode::Vector) {
       result = vector_loop(l);
+    } else if (mode == Mode::Unroll && l.runs_all_or_nothing() && !l.has_constant_trips()) {
+      Expr any = ir::GE::make(l.last.expr, ir::make_zero(l.last.expr.type()));
+      l.last = exactly(l.last.high);
+      result = ir::IfThenElse::make(ir::simplify(any), unrolled_or_serial(l, mode));
     } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips &&
                (l.has_constant_trips() || uses_registers(l.body))) {
       result = unrolled_loop(l, mode);
@@ -168,6 +174,10 @@ class Raiser {
     }
     environment_ = std::move(around);
     return result;
+  }
+
+  Stmt unrolled_or_serial(const AstLoop& l, Mode mode) {
+    return l.last.high < max_unrolled_trips ? unrolled_loop(l, mode) : serial_loop(l, mode, ir::ForType::Serial);
   }
 
   /// The mark says that no loop here has more trips than lanes; bounds of which one loop around decides which is the

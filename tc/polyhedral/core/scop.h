@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "tc/base/dtype.h"
+#include "tc/base/matrix_unit.h"
 #include "tc/polyhedral/core/isl.h"
 
 namespace tc::polyhedral {
@@ -50,6 +52,9 @@ struct Statement {
   bool product = false;       ///< its value is the product of its two reads, in the type of what it writes
   std::vector<Access> reads;  ///< Source: in the order the right-hand side names them, left to right, depth first
   int vector_lanes = 0;       ///< lanes of the vector loop around it, 0 without one
+  /// The unit that multiplies its two reads, and its iterators that count rows, columns and steps; null: none.
+  const MatrixUnit* unit = nullptr;
+  std::array<int, 3> unit_iterators = {-1, -1, -1};
   /// Neighbouring threads, `combined_lanes` of them along this iterator, combine their values with `op` without memory;
   /// the first of them writes. -1: each instance writes its own value.
   int combined_iterator = -1;

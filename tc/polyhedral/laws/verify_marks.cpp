@@ -19,7 +19,7 @@ int rank(const std::string& mark) {
   if (!marks::allocated_buffer(mark).empty()) return 2;
   if (mark == marks::thread) return 3;
   if (mark == marks::register_tile) return 4;
-  if (mark == marks::vector) return 5;
+  if (mark == marks::vector || mark == marks::unit) return 5;
   return 0;
 }
 
@@ -68,7 +68,9 @@ class MarkCheck {
     if (child.isa<isl::schedule_node_leaf>()) fail(str("mark '", name, "' stands at a leaf"));
     bool allocates = !marks::allocated_buffer(name).empty();
     bool spreads = name == marks::kernel || name == marks::thread;
-    if (!allocates && !spreads && !child.isa<isl::schedule_node_band>())
+    bool unit_below =
+        name == marks::register_tile && child.isa<isl::schedule_node_mark>() && mark_name(child) == marks::unit;
+    if (!allocates && !spreads && !unit_below && !child.isa<isl::schedule_node_band>())
       fail(str("mark '", name, "' does not stand above a band"));
     for (const auto& above : marks_above(place.node)) {
       bool is_shared = name == marks::parallel && !marks::allocated_buffer(above).empty();

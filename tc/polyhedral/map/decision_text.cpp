@@ -69,6 +69,14 @@ int DecisionWords::small_number(const std::string& prefix, int least) {
   return static_cast<int>(result);
 }
 
+bool DecisionWords::take_number(const std::string& prefix, int& number) {
+  if (at_end() || words_[next_].size() == prefix.size() || words_[next_].rfind(prefix, 0) != 0) return false;
+  const auto digits = words_[next_].substr(prefix.size());
+  if (digits.find_first_not_of("0123456789") != std::string::npos) return false;
+  number = small_number(prefix);
+  return true;
+}
+
 std::vector<std::int64_t> DecisionWords::sizes(std::int64_t least) {
   std::vector<std::int64_t> result;
   for (const auto& digits : split(word(), "x")) result.push_back(to_number(digits, least));

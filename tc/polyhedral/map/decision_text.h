@@ -26,6 +26,8 @@ class DecisionWords {
   std::int64_t number(const std::string& prefix = "", std::int64_t least = 0);
   /// The same, of an int.
   int small_number(const std::string& prefix = "", int least = 0);
+  /// Takes a number behind \p prefix into \p number if the next word is one, else nothing.
+  bool take_number(const std::string& prefix, int& number);
   /// "8x48" as its numbers, each from \p least on.
   std::vector<std::int64_t> sizes(std::int64_t least);
   /// The name before a colon, "S1" of "S1:"; "" where the next word has none.

@@ -26,6 +26,7 @@ class ClusterCheck {
     check_extents(limits);
     check_members();
     for (const auto& statement : mapping_.statements) check_statement(statement);
+    for (const auto& statement : mapping_.statements) check_unit(statement, limits);
     check_blocks();
     for (const auto& copy : mapping_.copies) check_copy(copy);
     for (const auto* tensors : {&mapping_.staged, &mapping_.promoted}) check_tensors(*tensors);
@@ -57,6 +58,18 @@ class ClusterCheck {
 
   void check_loop(const ThreadLoop& loop) const {
     if (loop.run > longest_run) fail(str("a thread has at most ", longest_run, " neighbouring iterations"));
+    if (!loop.has_warps()) {
+      if (loop.count > 0) fail("a loop that leaves threads of a dimension has warps along one");
+      return;
+    }
+    const auto& warps = loop.warps;
+    const auto extent = [&](int dimension) { return mapping_.block[static_cast<std::size_t>(dimension)]; };
+    if (loop.count < 1 || warps.count < 1 || warps.run % (loop.run * loop.count) != 0)
+      fail("the tile of a warp is a multiple of what its threads have at once");
+    const bool same = warps.dimension == loop.dimension;
+    if (extent(loop.dimension) != loop.count * (same ? warps.count : 1) ||
+        (!same && extent(warps.dimension) != warps.count))
+      fail("threads and warps of a loop are those of the dimensions of the block");
   }
 
   void check_members() const {
@@ -70,8 +83,10 @@ class ClusterCheck {
       check_loop(member.threads);
       if (member.grid >= 0 && !grid.insert(member.grid).second)
         fail("two members are spread over one dimension of the grid");
-      if (member.threads.dimension >= 0 && !threads.insert(member.threads.dimension).second)
-        fail("two members are spread over one dimension of a block");
+      const auto warps = member.threads.warps.dimension;
+      bool again = member.threads.dimension >= 0 && !threads.insert(member.threads.dimension).second;
+      again = again || (warps >= 0 && warps != member.threads.dimension && !threads.insert(warps).second);
+      if (again) fail("two members are spread over one dimension of a block");
       if ((member.grid >= 0 || member.threads.dimension >= 0) && !coincident.at(i))
         fail(str("member ", i, " carries a dependence, so it is not spread"));
     }
@@ -102,6 +117,52 @@ class ClusterCheck {
                    (loop.threads.dimension >= 0 && !dimensions.insert(loop.threads.dimension).second);
       if (again) fail(str("two loops of '", choice.id, "' are one, or are spread over one dimension"));
     }
+  }
+
+  /// How \p iterator of statement \p id is spread, with the tile that a block has of it.
+  const GridMember* member_of(const std::string& id, int iterator) const {
+    for (const auto& entry : view_.statements)
+      for (std::size_t i = 0; entry.id == id && i < std::min(entry.outer.size(), mapping_.members.size()); ++i)
+        if (entry.outer[i] == iterator) return &mapping_.members[i];
+    return nullptr;
+  }
+
+  void check_unit(const GridStatement& choice, const GridLimits& limits) const {
+    const auto& [name, rows, columns, steps] = choice.unit;
+    if (name.empty()) return;
+    const auto& update = statement(choice.id, std::max({rows, columns, steps}));
+    if (!update.product || update.op != ReductionOp::Sum || update.reads.size() != 2)
+      fail(str("'", choice.id, "' is no sum of products of two elements, which a unit computes"));
+    const auto* unit = matrix_unit(name, scop_.tensor(range_name(update.reads[0].relation)).type);
+    if (!unit || !limits.matrix_units)
+      fail(str("the target has no unit '", name, "' for what '", choice.id, "' multiplies"));
+    const auto *row = member_of(choice.id, rows), *column = member_of(choice.id, columns);
+    const auto& blocks = mapping_.blocks;
+    if (!row || !column || blocks.statement != choice.id || blocks.iterator != steps)
+      fail("rows and columns of a unit are members, and what it sums over runs in blocks with copies");
+    const ThreadLoop along_y{1, 1, unit_threads_y, row->threads.warps},
+        along_x{0, unit_run, unit_threads_x, column->threads.warps};
+    const bool in_warps = row->threads == along_y && column->threads == along_x && row->threads.warps.dimension == 1 &&
+                          column->threads.warps.dimension == 2;
+    if (!in_warps)
+      fail(str("the rows of a unit are on threads y of ", unit_threads_y,
+               " with warps along y, its columns on threads x run ", unit_run, " of ", unit_threads_x,
+               " with warps along z"));
+    const auto extents = box(update.domain);
+    const auto is_whole = [&](int iterator, std::int64_t tile, std::int64_t warp, int size) {
+      const auto& range = extents[static_cast<std::size_t>(iterator)];
+      return tile > 0 && range.min == 0 && range.extent() % tile == 0 && tile % warp == 0 && warp % size == 0;
+    };
+    const auto &row_warps = row->threads.warps, &column_warps = column->threads.warps;
+    if (!is_whole(rows, row->tile, row_warps.run * row_warps.count, unit->rows) || row_warps.run % unit->rows != 0 ||
+        !is_whole(columns, column->tile, column_warps.run * column_warps.count, unit->columns) ||
+        column_warps.run % unit->columns != 0 || !is_whole(steps, blocks.size, blocks.size, unit->steps))
+      fail(str("sizes are multiples of the tiles of blocks, warps and the unit, ", unit->rows, " rows, ", unit->columns,
+               " columns and ", unit->steps, " steps"));
+    for (int read = 0; read < 2; ++read)
+      if (std::none_of(mapping_.copies.begin(), mapping_.copies.end(),
+                       [&](const GridCopy& copy) { return copy.statement == choice.id && copy.read == read; }))
+        fail("a unit reads copies of both operands in shared memory");
   }
 
   void check_blocks() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -27,13 +28,14 @@ GridLoop point_loop(const isl::union_pw_aff& index, std::int64_t tile, bool tile
 /// Is one of \p loops spread over dimension \p dimension of a block?
 bool uses(const GridLoops& loops, int dimension);
 
-/// The coordinate of the thread that runs an iteration of a loop, and how many threads do.
+/// A coordinate of the thread that runs an iteration of a loop, and how many values it has.
 struct ThreadCoordinate {
+  int dimension = 0;
   isl::union_pw_aff value;
   std::int64_t threads = 1;
 };
-/// That of \p loop along its dimension of a block, which has \p threads threads.
-ThreadCoordinate coordinate_of(const GridLoop& loop, std::int64_t threads);
+/// Those of \p loop, one for each dimension along which it is spread; \p block: threads along each.
+std::vector<ThreadCoordinate> coordinates_of(const GridLoop& loop, const std::array<std::int64_t, 3>& block);
 
 /// The loops of one thread: bands, outermost first, and the runs innermost.
 struct ThreadBands {
@@ -45,7 +47,17 @@ struct ThreadBands {
 ///
 ///   before  m of 1024, run 4 of 64 threads       after  band [..., m/4], runs [..., m%4]
 ///   threads 64                                   after  band [..., m/256, m/4%64], runs [..., m%4]
+///
+///   before  n of 256, run 2 of 4, warps run 64 of 4    after  band [..., n/64, n%64/8, n/2%4], runs [..., n%2]
 void take_apart(const GridLoop& loop, std::int64_t threads, GridLoops& band, GridLoops& runs);
+
+/// The bands of a statement that a unit computes, of the loops \p points around it and its bands \p own; \p sizes: of
+/// each loop, the iterations that one instruction has, 1 of one that it knows nothing of. The last band has what one
+/// thread has of an instruction, the one before it counts instructions.
+///
+///   m of 64, k of 32, sizes 16 and 16       bands [k/16], [m/16], [m%16/8, m%8, k%16]
+std::vector<GridLoops> take_apart_for_unit(const GridLoops& points, const GridLoops& own,
+                                           const std::vector<std::int64_t>& sizes);
 
 /// The space of \p instances, unbounded.
 isl::union_set everywhere(const isl::union_set& instances);

@@ -18,7 +18,11 @@ std::string describe(const std::array<std::int64_t, 3>& extent) {
 
 std::string describe(const ThreadLoop& threads) {
   auto text = threads.dimension < 0 ? "" : str(" threads ", axes[threads.dimension]);
-  return threads.run > 1 ? str(text, " run ", threads.run) : text;
+  if (threads.run > 1) text += str(" run ", threads.run);
+  if (threads.count > 0) text += str(" of ", threads.count);
+  const auto& warps = threads.warps;
+  return warps.dimension < 0 ? text
+                             : str(text, " warps ", axes[warps.dimension], " run ", warps.run, " of ", warps.count);
 }
 
 std::string describe_beside(std::int64_t count) { return count > 1 ? str(" beside ", count) : ""; }
@@ -37,8 +41,12 @@ std::string describe(const GridStatement& statement) {
   std::string text;
   for (const auto& loop : statement.loops)
     text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads), describe_beside(loop.beside));
+  const auto& unit = statement.unit;
+  if (!unit.name.empty())
+    text += str(", ", statement.id, ": i", unit.rows, " i", unit.columns, " i", unit.steps, " in products of matrices ",
+                unit.name);
   auto flags = describe_flags(statement);
-  if (flags.empty() && statement.loops.empty()) flags = " plain";
+  if (flags.empty() && unit.name.empty() && statement.loops.empty()) flags = " plain";
   return flags.empty() ? text : str(text, ", ", statement.id, ":", flags);
 }
 
@@ -106,6 +114,13 @@ class PartReader {
     ThreadLoop loop;
     if (words_.take("threads")) loop.dimension = axis();
     if (words_.take("run")) loop.run = words_.number("", 1);
+    if (words_.take("of")) loop.count = words_.number("", 1);
+    if (!words_.take("warps")) return loop;
+    loop.warps.dimension = axis();
+    words_.expect("run");
+    loop.warps.run = words_.number("", 1);
+    words_.expect("of");
+    loop.warps.count = words_.number("", 1);
     return loop;
   }
 
@@ -141,6 +156,12 @@ class PartReader {
     flag("unroll", &GridStatement::unroll);
     if (any) return;
     int iterator = words_.small_number("i");
+    if (int columns = -1; words_.take_number("i", columns)) {
+      const int steps = words_.small_number("i");
+      words_.expect("in products of matrices");
+      statement_of(id).unit = {words_.word(), iterator, columns, steps};
+      return;
+    }
     if (!words_.take("in blocks of")) return loop(statement_of(id), iterator);
     cluster_.blocks = {id, iterator, words_.number("", 1)};
     if (words_.take("slots")) cluster_.blocks.slots = words_.small_number("", 1);

@@ -7,12 +7,36 @@
 
 namespace tc::polyhedral {
 
+/// A second digit of a loop: iteration m is in the warps number floor(m / run) mod count along `dimension`. -1: there is
+/// none.
+struct WarpDigit {
+  int dimension = -1;
+  std::int64_t run = 1, count = 1;
+  bool operator==(const WarpDigit&) const = default;
+};
+
 /// How the iterations of a loop are spread over the threads of a block: iteration m runs in the thread whose coordinate
-/// along `dimension` (0, 1, 2: x, y, z) is floor(m / run) mod the block's extent there. -1: not spread.
+/// along `dimension` (0, 1, 2: x, y, z) is floor(m / run) mod `count`, 0 meaning the block's extent there. -1: not spread.
+/// With `warps` along the same dimension the coordinate is this plus `count` times that digit.
+///
+///   threads y of 8 warps y run 64 of 2      m: thread_y = m mod 8 + 8 (floor(m / 64) mod 2)
+///   threads x run 2 of 4 warps z run 32 of 4      n: thread_x = floor(n / 2) mod 4, thread_z = floor(n / 32) mod 4
 struct ThreadLoop {
   int dimension = -1;
   std::int64_t run = 1;
+  std::int64_t count = 0;
+  WarpDigit warps = {};
+
+  bool has_warps() const { return warps.dimension >= 0; }
   bool operator==(const ThreadLoop&) const = default;
+};
+
+/// A statement whose products are computed by a unit for small matrices (MatrixUnit): its iterators that count rows and
+/// columns of the result, and what is summed over.
+struct GridUnit {
+  std::string name;  ///< "": none
+  int rows = -1, columns = -1, steps = -1;
+  bool operator==(const GridUnit&) const = default;
 };
 
 /// A member of a cluster's outer band: `tile` iterations run in one block (0: all of them), tile number n in the block
@@ -42,6 +66,7 @@ struct GridStatement {
   bool tile = false;    ///< its points stand below its own loops: a tile of accumulators
   bool vector = false;  ///< the run of the innermost loop with one is a vector; all its runs are full
   bool unroll = false;  ///< its loops are unrolled, so that indices of buffers in registers are constant
+  GridUnit unit = {};
 
   bool operator==(const GridStatement&) const = default;
 };
@@ -110,6 +135,7 @@ struct GridMapping {
 ///
 ///   S1: i2 threads x run 4                       a loop of a statement that is spread over threads
 ///   S1: together tile vector unroll              flags of a statement; "S1: plain" for one without, "others: ..." for all else
+///   S1: i0 i1 i2 in products of matrices m16n8k16      rows, columns and what is summed over
 ///   S1: i2 in blocks of 16 slots 2               a reduction in blocks
 ///   copy read 1 of S1 along i2 run i2 vector 4 asynchronous      "by registers" for copies that wait there
 ///   copy read 0 of S1 along i0 run i2 vector 4 beside 2

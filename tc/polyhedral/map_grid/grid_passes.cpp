@@ -69,9 +69,11 @@ void copy_at_once_elsewhere(Scop& scop) {
 void promote(GridCluster& cluster) {
   const auto& tree = *cluster.tree;
   auto& scop = cluster.scop;
-  for (const auto& buffer : cluster.state.buffers)
-    scop = promote_in_block(scop, buffer, tree.where, tree.block, cluster.memory);
-  scop = promote_in_block(scop, tree.inside, cluster.state.promoted, tree.where, tree.block, cluster.memory);
+  BlockThreads threads{tree.where, tree.block};
+  for (const auto& member : cluster.state.mapping.members)
+    if (member.threads.has_warps()) threads.digits.push_back(member.threads);
+  for (const auto& buffer : cluster.state.buffers) scop = promote_in_block(scop, buffer, threads, cluster.memory);
+  scop = promote_in_block(scop, tree.inside, cluster.state.promoted, threads, cluster.memory);
   copy_at_once_elsewhere(scop);
 }
 

@@ -81,6 +81,7 @@ GridTree grid_tree(const Scop& scop, const GridClusterState& state, const std::v
   for (const auto& spread : threads.statements) {
     for (std::size_t i = 0; i < result.block.size(); ++i) result.block[i] = std::max(result.block[i], spread.used[i]);
     if (spread.numbers) result.own[spread.id] = *spread.numbers;
+    if (auto choice = state.statement(spread.id); unit_of(scop, choice)) result.units[spread.id] = choice.unit;
     if (auto lanes = vector_lanes(spread, state); lanes > 0) result.vector_lanes[spread.id] = lanes;
   }
   return result;
@@ -90,6 +91,11 @@ Scop with_tree(const Scop& scop, const GridTree& tree) {
   auto result = scop;
   result.schedule = tree.schedule;
   for (const auto& [id, lanes] : tree.vector_lanes) result.statement(id).vector_lanes = lanes;
+  for (const auto& [id, unit] : tree.units) {
+    auto& statement = result.statement(id);
+    statement.unit = matrix_unit(unit.name, result.tensor(range_name(statement.reads.front().relation)).type);
+    statement.unit_iterators = {unit.rows, unit.columns, unit.steps};
+  }
   return result;
 }
 

@@ -22,6 +22,7 @@ struct GridTree {
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   /// Of the statements that all threads run by number (GridStatement::together).
   std::map<std::string, std::vector<OwnLoop>> own;
+  std::map<std::string, GridUnit> units;    ///< of statements that units compute
   std::map<std::string, int> vector_lanes;  ///< of statements whose innermost loop is a vector
 };
 
@@ -35,7 +36,7 @@ struct GridTree {
 /// their `thread` mark: threads run them together.
 GridTree grid_tree(const Scop& scop, const GridClusterState& state, const std::vector<std::string>& together);
 
-/// \p scop with the schedule of \p tree and its vectors.
+/// \p scop with the schedule of \p tree, its vectors and units.
 Scop with_tree(const Scop& scop, const GridTree& tree);
 
 /// \p scop, with the schedule of \p tree, as a kernel: the filter of blocks, the mark and the context node are added.

@@ -25,26 +25,33 @@ isl::pw_aff mod(const isl::pw_aff& value, std::int64_t divisor) {
 }
 
 /// How a dimension of a buffer is spread: index p is in the thread floor(p / run) mod threads of some dimension of the
-/// block.
+/// block, and in the warp floor(p / warp_run) mod warps of some dimension, if there are several.
 struct Spread {
   std::int64_t run = 1, threads = 1;
+  std::int64_t warp_run = 1, warps = 1;
 
   std::int64_t extent(std::int64_t whole) const {
     auto round = run * threads;
+    if (warps > 1) whole = ceil_div(whole, warp_run * warps) * warp_run;
     return whole <= run ? whole : ceil_div(whole, round) * run;
   }
   isl::pw_aff place(const isl::pw_aff& index, std::int64_t whole) const {
     auto within = run > 1 ? mod(index, run) : index.sub(index);
     if (whole <= run * threads) return within;
-    auto round = floor_of(index, run * threads);
+    auto round = floor_of(warps > 1 ? mod(index, warp_run) : index, run * threads);
+    if (warps > 1 && whole > warp_run * warps) {
+      auto tiles = isl::val(index.ctx(), warp_run / (run * threads));
+      round = round.add(
+          call(index.ctx(), isl_pw_aff_scale_val, floor_of(index, warp_run * warps).release(), tiles.release()));
+    }
     return call(index.ctx(), isl_pw_aff_scale_val, round.copy(), isl::val(index.ctx(), run).release()).add(within);
   }
 };
 
 class BufferPlacer {
  public:
-  BufferPlacer(Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block)
-      : scop_(scop), where_(where), block_(block) {}
+  BufferPlacer(Scop& scop, const BlockThreads& threads)
+      : scop_(scop), where_(threads.where), block_(threads.block), digits_(threads.digits) {}
 
   /// Does each element of \p buffer belong to one thread in each execution of the node \p inside?
   bool is_of_threads(const std::string& buffer, const isl::schedule_node& inside) const {
@@ -92,6 +99,9 @@ class BufferPlacer {
   }
 
   std::optional<Spread> spread_of(const std::string& buffer, int dimension) const {
+    for (const auto& loop : digits_)
+      if (has_digits(buffer, dimension, loop))
+        return Spread{loop.run, loop.count, loop.warps.run, std::max<std::int64_t>(loop.warps.count, 1)};
     for (int axis = 0; axis < 3; ++axis)
       for (auto run : runs)
         if (block_[axis] > 1 && is_spread(buffer, dimension, axis, run)) return Spread{run, block_[axis]};
@@ -99,11 +109,30 @@ class BufferPlacer {
   }
 
   bool is_spread(const std::string& buffer, int dimension, int axis, std::int64_t run) const {
+    return is_coordinate(buffer, dimension, axis,
+                         [&](const isl::pw_aff& index) { return mod(floor_of(index, run), block_[axis]); });
+  }
+
+  /// Is the thread of each access to \p buffer the one that \p loop gives to its index number \p dimension?
+  bool has_digits(const std::string& buffer, int dimension, const ThreadLoop& loop) const {
+    auto lane = [&](const isl::pw_aff& index) { return mod(floor_of(index, loop.run), loop.count); };
+    auto warp = [&](const isl::pw_aff& index) { return mod(floor_of(index, loop.warps.run), loop.warps.count); };
+    if (loop.warps.dimension != loop.dimension)
+      return is_coordinate(buffer, dimension, loop.dimension, lane) &&
+             is_coordinate(buffer, dimension, loop.warps.dimension, warp);
+    return is_coordinate(buffer, dimension, loop.dimension, [&](const isl::pw_aff& index) {
+      auto count = isl::val(index.ctx(), loop.count);
+      return lane(index).add(call(index.ctx(), isl_pw_aff_scale_val, warp(index).release(), count.release()));
+    });
+  }
+
+  /// Is the coordinate \p axis of the thread of each access to \p buffer \p coordinate of its index number \p dimension?
+  template <typename Coordinate>
+  bool is_coordinate(const std::string& buffer, int dimension, int axis, const Coordinate& coordinate) const {
     for (const auto& statement : scop_.statements)
       for (const auto* access : accesses(statement)) {
         if (!uses(*access, buffer)) continue;
-        auto thread = mod(floor_of(access->function.at(dimension), run), block_[axis]);
-        auto difference = thread.sub(where_.thread(statement, axis));
+        auto difference = coordinate(access->function.at(dimension)).sub(where_.thread(statement, axis));
         auto same = call(scop_.ctx(), isl_pw_aff_zero_set, difference.copy());
         if (!statement.domain.is_subset(same)) return false;
       }
@@ -126,6 +155,7 @@ class BufferPlacer {
   Scop& scop_;
   const Coordinates& where_;
   const std::array<std::int64_t, 3>& block_;
+  const std::vector<ThreadLoop>& digits_;
 };
 
 std::int64_t bytes(const Tensor& tensor) {
@@ -170,13 +200,13 @@ void add_slots(Scop& scop, const std::string& buffer, const GridBuffer& choice) 
 }
 
 /// \p scop with the temporary of \p choice in a buffer, or as it was.
-Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer& choice, const Coordinates& where,
-             const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
+Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer& choice, const BlockThreads& threads,
+             BlockMemory& memory) {
   const auto& name = choice.tensor;
   auto result = contract(scop, inside, inside, {}, {name}, 0);
   if (result.tensors.size() == scop.tensors.size()) return scop;
   auto buffer = result.tensors.back().name;
-  BufferPlacer placer(result, where, block);
+  BufferPlacer placer(result, threads);
   if (placer.is_of_threads(buffer, node_at(scop.schedule, inside)))
     return placer.keep_in_registers(buffer, memory.thread_elements) ? result : scop;
   bool slotted = choice.along >= 0;
@@ -194,17 +224,16 @@ Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer&
 }  // namespace
 
 Scop promote_in_block(const Scop& scop, const std::vector<int>& inside, const std::vector<std::string>& names,
-                      const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
+                      const BlockThreads& threads, BlockMemory& memory) {
   auto result = scop;
-  for (const auto& name : names) result = promote(result, inside, {name, {}}, where, block, memory);
+  for (const auto& name : names) result = promote(result, inside, {name, {}}, threads, memory);
   return result;
 }
 
-Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where,
-                      const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
+Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const BlockThreads& threads, BlockMemory& memory) {
   auto node = common_node(scop.schedule, choice.statements);
   if (choice.along >= 0) node = band_above(node);
-  return promote(scop, path_of(node), choice, where, block, memory);
+  return promote(scop, path_of(node), choice, threads, memory);
 }
 
 }  // namespace tc::polyhedral

@@ -17,6 +17,13 @@ struct BlockMemory {
   std::int64_t thread_elements = 128;  ///< in the registers of one thread, of one tensor
 };
 
+/// The threads of a block, and which of them run what.
+struct BlockThreads {
+  Coordinates where;
+  std::array<std::int64_t, 3> block = {1, 1, 1};
+  std::vector<ThreadLoop> digits = {};  ///< of loops that are spread over warps too
+};
+
 /// Replaces the temporaries \p names, which only the statements below the node at \p inside touch, by buffers of the
 /// size of their footprint there: in registers, where each element belongs to one thread, else in shared memory. One
 /// that does not fit \p memory stays; what shared buffers take is subtracted from it.
@@ -25,12 +32,11 @@ struct BlockMemory {
 ///   after   allocate_local_t { thread filter j = thread_x: local_t[0] = ... } { thread filter j = thread_x: ... local_t[0] }
 ///
 /// A dimension of a buffer in registers whose index is spread over threads, run r of n threads, holds what one thread
-/// has: index p is at floor(p / (r n)) r + p mod r.
+/// has: index p is at floor(p / (r n)) r + p mod r; without the digit of the warps where loops have one.
 Scop promote_in_block(const Scop& scop, const std::vector<int>& inside, const std::vector<std::string>& names,
-                      const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory);
+                      const BlockThreads& threads, BlockMemory& memory);
 
 /// The same for a buffer where \p choice says, contiguous along the dimension it names.
-Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where,
-                      const std::array<std::int64_t, 3>& block, BlockMemory& memory);
+Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const BlockThreads& threads, BlockMemory& memory);
 
 }  // namespace tc::polyhedral

@@ -60,13 +60,12 @@ void filter_by_threads(const std::array<std::int64_t, 3>& block, StatementThread
 
 /// The threads along which \p loops are spread.
 void choose_threads(const GridLoops& loops, const std::array<std::int64_t, 3>& block, StatementThreads& spread) {
-  for (const auto& loop : loops) {
-    auto dimension = loop.threads.dimension;
-    if (dimension < 0 || block[dimension] <= 1) continue;
-    auto coordinate = coordinate_of(loop, block[dimension]);
-    spread.threads[dimension] = coordinate.value;
-    spread.used[dimension] = std::max(spread.used[dimension], coordinate.threads);
-  }
+  for (const auto& loop : loops)
+    for (const auto& [dimension, value, threads] : coordinates_of(loop, block)) {
+      spread.threads[static_cast<std::size_t>(dimension)] = value;
+      auto& used = spread.used[static_cast<std::size_t>(dimension)];
+      used = std::max(used, threads);
+    }
   filter_by_threads(block, spread);
 }
 
@@ -156,6 +155,22 @@ ThreadBands bands_ahead(const GridLoops& points, const std::vector<OwnBand>& own
   return result;
 }
 
+/// The iterations that one instruction of \p unit, which computes \p statement, has of each loop: of \p points, then of
+/// its \p own.
+std::vector<std::int64_t> unit_sizes(const GridUnit& unit, const MatrixUnit& table, const Statement& statement,
+                                     const GridLoops& points, const GridLoops& own) {
+  std::vector<std::int64_t> result;
+  for (const auto* loops : {&points, &own})
+    for (const auto& loop : *loops) {
+      auto iterator = only_iterator(loop.index, statement.domain);
+      result.push_back(iterator == unit.rows      ? table.rows
+                       : iterator == unit.columns ? table.columns
+                       : iterator == unit.steps   ? table.steps
+                                                  : 1);
+    }
+  return result;
+}
+
 bool all_coincident(const GridLoops& loops) {
   return std::all_of(loops.begin(), loops.end(), [](const GridLoop& loop) { return loop.coincident; });
 }
@@ -176,6 +191,13 @@ StatementThreads spread_statement(const schedule_node& node, const Scop& scop, c
   auto domain = instances_at(node);
   auto serial = serial_loops(own, domain, spread);
   choose_threads(spread, state.block, result);
+  if (const auto* unit = unit_of(scop, choice)) {
+    GridLoops loops;
+    for (const auto& band : serial) loops.insert(loops.end(), band.begin(), band.end());
+    result.own.bands =
+        take_apart_for_unit(points, loops, unit_sizes(choice.unit, *unit, scop.statement(id), points, loops));
+    return result;
+  }
   if (!together) {
     result.own = bands_ahead(points, own, domain, choice.tile, state.block);
     return result;
@@ -184,6 +206,12 @@ StatementThreads spread_statement(const schedule_node& node, const Scop& scop, c
   result.own.bands.emplace_back();
   for (const auto& loop : spread) take_apart(loop, 0, result.own.bands.back(), result.own.runs);
   return result;
+}
+
+const MatrixUnit* unit_of(const Scop& scop, const GridStatement& choice) {
+  if (choice.unit.name.empty()) return nullptr;
+  const auto& operand = scop.statement(choice.id).reads.front();
+  return matrix_unit(choice.unit.name, scop.tensor(range_name(operand.relation)).type);
 }
 
 int vector_lanes(const StatementThreads& spread, const GridClusterState& state) {
@@ -205,10 +233,13 @@ schedule_node insert_threads(schedule_node node, const StatementThreads& spread,
   }
   node = insert_loops(node, runs);
   const auto& bands = spread.own.bands;
-  for (auto band = bands.rbegin(); band != bands.rend(); ++band)
+  for (auto band = bands.rbegin(); band != bands.rend(); ++band) {
     if (!band->empty())
       node = insert_loops(node, *band).as<isl::schedule_node_band>().set_permutable(all_coincident(*band));
-  if (choice.unroll && node.isa<isl::schedule_node_band>()) node = node.insert_mark(marks::register_tile);
+    if (!choice.unit.name.empty() && band == bands.rbegin() + 1) node = node.insert_mark(marks::unit);
+  }
+  bool unrolls = choice.unroll && (node.isa<isl::schedule_node_band>() || !choice.unit.name.empty());
+  if (unrolls) node = node.insert_mark(marks::register_tile);
   node = node.insert_filter(spread.filter).insert_mark(marks::thread);
   for (auto serial = spread.above.rbegin(); serial != spread.above.rend(); ++serial)
     if (!serial->empty()) node = insert_loops(node, *serial).as<isl::schedule_node_band>().set_permutable(false);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/base/matrix_unit.h"
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/grid_cluster_state.h"
 #include "tc/polyhedral/map_grid/grid_loops.h"
@@ -33,6 +34,7 @@ struct StatementThreads {
 ///
 ///   points [i%8, j%32]      ahead     thread  filter { i mod 8 = thread_y, j mod 32 = thread_x }  band [i%8, j%32]  band [k]
 ///   { S: band [k] }         together  band [k]  thread  filter { the same }  band [i%8, j%32]
+///                           unit      thread  filter { ... }  band [k/16]  unit  band [i/16, j/8]  band [i%16/8, j%2, k%16]
 ///   { copy: band [k, m] }   numbered  thread  filter { (128 k + m) mod 256 = thread_x }  band [(128 k + m)/256]  band [k, m]
 ///
 /// What does not use a dimension of the block runs in its thread 0. A copy's loops, in the order of its mapping, count as
@@ -42,6 +44,9 @@ StatementThreads spread_statement(const isl::schedule_node& node, const Scop& sc
 
 /// The tree of \p spread at \p node, in place of the statement's own loops, with the marks that \p choice asks for.
 isl::schedule_node insert_threads(isl::schedule_node node, const StatementThreads& spread, const GridStatement& choice);
+
+/// The unit that computes the statement of \p choice, null where none does.
+const MatrixUnit* unit_of(const Scop& scop, const GridStatement& choice);
 
 /// The lanes of the vectors of \p spread; 0 where \p state wants none.
 int vector_lanes(const StatementThreads& spread, const GridClusterState& state);

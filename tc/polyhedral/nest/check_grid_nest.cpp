@@ -61,7 +61,8 @@ class GridNestCheck {
     const auto fail = [&](const char* law, const std::string& why) {
       fail_nest(branch.line, branch_text(nest_, names_, number), law, why);
     };
-    std::set<int> dimensions;
+    std::map<int, NestIndex> dimensions;
+    std::map<int, int> digits;
     bool joined = false;
     for (std::size_t i = 0; i < branch.loops.size(); ++i) {
       const auto& loop = branch.loops[i];
@@ -70,9 +71,10 @@ class GridNestCheck {
       if (loop.place == NestPlace::Lanes && i + 1 != branch.loops.size()) fail("lanes", "they are the innermost loop");
       joined = joined || loop.place == NestPlace::Threads;
       if (loop.place != NestPlace::Thread) continue;
-      if (!dimensions.insert(loop.dimension).second) fail("threads", "two loops are along one dimension of the block");
+      if (!(dimensions.emplace(loop.dimension, loop.digit.index).first->second == loop.digit.index))
+        fail("threads", "loops over two indices are along one dimension of the block");
       check_values(number, loop);
-      check_member(number, loop);
+      if (loop.digit.index.statement < 0) check_member(number, loop, digits[loop.digit.index.number]++);
     }
     if (joined && !dimensions.empty())
       fail("threads", "loops are on all threads, counted as one, or along dimensions of the block");
@@ -91,10 +93,9 @@ class GridNestCheck {
                   "; count the rounds in a loop above it, '", name, "/", threads * digit.step, "'"));
   }
 
-  /// Does \p loop, if it is over a member, go to the same threads in the branches before?
-  void check_member(std::size_t branch, const NestLoop& loop) {
-    if (loop.digit.index.statement >= 0) return;
-    const auto& first = members_.emplace(loop.digit.index.number, loop).first->second;
+  /// Does \p loop, the digit number \p number of a member on threads, go to the same ones in the branches before?
+  void check_member(std::size_t branch, const NestLoop& loop, int number) {
+    const auto& first = members_.emplace(std::pair(loop.digit.index.number, number), loop).first->second;
     if (first.dimension == loop.dimension && first.digit == loop.digit) return;
     fail_nest(nest_.branches[branch].line, branch_text(nest_, names_, branch), "threads",
               str("a branch above has ", names_.name(loop.digit.index, -1),
@@ -105,8 +106,8 @@ class GridNestCheck {
   const ClusterView& cluster_;
   const NestNames& names_;
   const Nest& nest_;
-  std::set<int> dimensions_;         ///< of the grid that have a loop
-  std::map<int, NestLoop> members_;  ///< that are spread over threads, as the first branch has them
+  std::set<int> dimensions_;                         ///< of the grid that have a loop
+  std::map<std::pair<int, int>, NestLoop> members_;  ///< digits on threads, as the first branch has them
 };
 
 }  // namespace

@@ -44,10 +44,41 @@ class GridMappingOfNest {
     return result;
   }
 
-  static ThreadLoop threads_of(const std::vector<NestLoop>& loops) {
-    for (const auto& loop : loops)
-      if (loop.place == NestPlace::Thread) return {loop.dimension, loop.digit.step};
-    return {};
+  /// The threads of \p loops over one index in a branch, two of which are on threads where warps have a digit. One that a
+  /// unit computes, \p of_unit, has warps even where they are one: \p tile iterations are its.
+  static ThreadLoop threads_of(const std::vector<NestLoop>& loops, bool of_unit, std::int64_t tile) {
+    ThreadLoop result;
+    for (const auto& loop : loops) {
+      if (loop.place != NestPlace::Thread) continue;
+      const auto& [index, mod, step] = loop.digit;
+      if (result.dimension >= 0) result.warps = {result.dimension, result.run, result.count};
+      result.dimension = loop.dimension;
+      result.run = step;
+      result.count = (mod > 0 ? mod : tile) / step;
+    }
+    if (result.dimension >= 0 && of_unit && !result.has_warps())
+      result.warps = {result.dimension == 0 ? 2 : result.dimension, tile, 1};
+    if (!result.has_warps()) result.count = 0;
+    return result;
+  }
+
+  bool has_unit() const {
+    return std::any_of(nest_.branches.begin(), nest_.branches.end(),
+                       [](const NestBranch& branch) { return !branch.unit.empty(); });
+  }
+
+  /// The unit of branch number \p number: rows are along y, columns along x, and what copies are made for is summed over.
+  GridUnit unit_of(int number) const {
+    const auto& branch = nest_.branches[static_cast<std::size_t>(number)];
+    GridUnit result{.name = branch.unit};
+    if (result.name.empty()) return result;
+    for (const auto& loop : branch.loops) {
+      const auto iterator = iterator_of(loop.digit.index, number);
+      if (loop.place == NestPlace::Thread && loop.dimension < 2)
+        (loop.dimension == 0 ? result.columns : result.rows) = iterator;
+      if (loop.slots > 0) result.steps = iterator;
+    }
+    return result;
   }
 
   GridMember member(int number) const {
@@ -59,7 +90,8 @@ class GridMappingOfNest {
         if (loop->place == NestPlace::Grid) result.grid = loop->dimension;
       }
     for (const auto& branch : nest_.branches)
-      if (auto threads = threads_of(loops_over(index, branch)); threads.dimension >= 0) result.threads = threads;
+      if (auto threads = threads_of(loops_over(index, branch), has_unit(), result.tile); threads.dimension >= 0)
+        result.threads = threads;
     return result;
   }
 
@@ -87,7 +119,7 @@ class GridMappingOfNest {
 
   GridStatement statement_of(int number, GridClusterMapping& result) const {
     const auto& branch = nest_.branches[static_cast<std::size_t>(number)];
-    GridStatement statement{.id = branch.statement};
+    GridStatement statement{.id = branch.statement, .unit = unit_of(number)};
     for (const auto& loop : branch.loops) {
       const auto& digit = loop.digit;
       if (loop.place == NestPlace::Unrolled) statement.unroll = true;

@@ -64,7 +64,7 @@ Nest without_idle_loops(const Scop& scop, const ClusterView& cluster, const Nest
     if (auto* loop = std::get_if<NestLoop>(&step.what); !loop || !of_trunk.drop(*loop)) result.trunk.push_back(step);
   for (const auto& branch : nest.branches) {
     auto of_branch = of_trunk;
-    result.branches.push_back({.statement = branch.statement, .line = branch.line});
+    result.branches.push_back({.statement = branch.statement, .line = branch.line, .unit = branch.unit});
     for (auto loop : branch.loops)
       if (!of_branch.drop(loop)) result.branches.back().loops.push_back(loop);
   }

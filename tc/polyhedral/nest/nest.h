@@ -125,8 +125,11 @@ struct NestBranch {
   std::string statement;
   std::vector<NestLoop> loops;
   int line = 0;
+  std::string unit = {};  ///< of a kernel: the unit of a warp that computes the innermost digits (MatrixUnit); "": none
 
-  bool operator==(const NestBranch& other) const { return statement == other.statement && loops == other.loops; }
+  bool operator==(const NestBranch& other) const {
+    return statement == other.statement && loops == other.loops && unit == other.unit;
+  }
 };
 
 /// What a kernel is launched with, and the memory that it may use (GridClusterMapping).

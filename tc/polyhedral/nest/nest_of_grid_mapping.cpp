@@ -183,6 +183,7 @@ class NestOfGridMapping {
 
   /// How many threads of \p span there is something for, of so many along its dimension.
   std::int64_t threads_of(const SpreadSpan& span) const {
+    if (span.threads.has_warps()) return threads_along(span.threads.dimension);
     return std::min(ceil_div(span.extent, span.threads.run), threads_along(span.threads.dimension));
   }
 
@@ -196,6 +197,9 @@ class NestOfGridMapping {
           if (auto dimension = span.threads.dimension; dimension >= 0) {
             auto& used = result[static_cast<std::size_t>(dimension)];
             used = std::max(used, threads_of(span));
+            if (!span.threads.has_warps()) continue;
+            const auto warps = static_cast<std::size_t>(span.threads.warps.dimension);
+            result[warps] = std::max(result[warps], block_[warps]);
           }
     }
     return result;
@@ -204,11 +208,18 @@ class NestOfGridMapping {
   /// The digits of \p span: rounds and threads go to \p loops, what a thread takes of neighbouring values to \p runs.
   void take_apart(const SpreadSpan& span, std::vector<NestLoop>& loops,
                   std::vector<std::pair<int, NestLoop>>& runs) const {
-    const auto [dimension, run] = span.threads;
+    const auto& [dimension, run, count, warps] = span.threads;
     if (dimension < 0) return loops.push_back(loop_over(span.index, span.mod, span.step));
-    const auto round = run * threads_along(dimension);
+    const auto round = run * (count > 0 ? count : threads_along(dimension));
     auto mod = span.mod;
-    if (span.extent > round) {
+    if (span.threads.has_warps()) {
+      auto loop = loop_over(span.index, mod, warps.run);
+      loop.place = NestPlace::Thread;
+      loop.dimension = warps.dimension;
+      loops.push_back(loop);
+      mod = warps.run;
+    }
+    if (std::min(span.extent, mod > 0 ? mod : span.extent) > round) {
       loops.push_back(loop_over(span.index, mod, round));
       mod = round;
     }
@@ -223,7 +234,7 @@ class NestOfGridMapping {
     const auto& id = cluster_.statements[statement].id;
     const auto choice = mapping_.statement(id);
     const auto loops = loops_of(statement);
-    NestBranch result{.statement = id};
+    NestBranch result{.statement = id, .unit = choice.unit.name};
     if (choice.together) {
       result.loops = joined(statement, choice, loops);
       return result;

@@ -23,6 +23,7 @@ class Printer {
     const auto& branch = nest_.branches.at(number);
     std::vector<std::string> loops;
     for (const auto& loop : branch.loops) loops.push_back(print_loop(loop, static_cast<int>(number)));
+    if (!branch.unit.empty()) loops.push_back("by unit " + branch.unit);
     return branch.statement + ":" + (loops.empty() ? "" : " ") + join(loops, between_loops);
   }
   std::string all() const {

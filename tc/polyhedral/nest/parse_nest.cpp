@@ -74,7 +74,12 @@ class LineReader {
     NestBranch result{.statement = id, .line = number_};
     const int number = names_.position(id);
     if (number < 0) fail(str("there is no statement '", id, "' in this nest"));
-    while (!at_end()) result.loops.push_back(loop(number));
+    while (!at_end() && peek() != "by") result.loops.push_back(loop(number));
+    if (take("by")) {
+      expect("unit");
+      result.unit = word("a unit");
+      if (!at_end()) fail(str("'", peek(), "' stands behind the unit, which is the last word"));
+    }
     return result;
   }
 

@@ -37,8 +37,8 @@ struct Priced {
 
 /// Do blocks of \p price begin so slowly that multiprocessors wait for them: in half of the time of all else, or more?
 bool begins_slowly(const GridPrice& price) {
-  auto cycles =
-      std::max({price.instructions, price.operations, price.functions, price.rounds, price.l2, price.latency});
+  auto cycles = std::max(
+      {price.instructions, price.operations, price.functions, price.units, price.rounds, price.l2, price.latency});
   return 2 * price.starts > std::max(cycles, price.memory * price.hertz);
 }
 

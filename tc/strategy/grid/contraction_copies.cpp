@@ -24,6 +24,8 @@ constexpr std::int64_t shortest_block = 4;
 constexpr std::int64_t latency = 800, products_a_cycle = 128;
 /// Of copies that wait in the registers of a thread, at most.
 constexpr std::int64_t most_held_bytes = 32;
+/// Bytes that an asynchronous copy moves at once, at most.
+constexpr std::int64_t widest_copy = 16;
 /// Blocks in shared memory at most.
 constexpr std::int64_t most_slots = 4;
 
@@ -61,12 +63,19 @@ polyhedral::GridBlocks reduction_blocks(const ContractionView& view) {
   return {view.update().id, longest, size};
 }
 
-/// Do rows of the tensor start at multiples of four elements?
-bool is_aligned_row(const ContractionView& view, const Access& access, int along) {
-  if (!access.exact) return is_aligned(view.scop, view.update(), access, along, 4);
+/// Do rows of the tensor start at multiples of \p elements?
+bool is_aligned_row(const ContractionView& view, const Access& access, int along, std::int64_t elements) {
+  if (!access.exact) return is_aligned(view.scop, view.update(), access, along, elements);
   const auto& tensor = view.scop.tensor(polyhedral::range_name(access.relation));
   return tensor.aligned && std::all_of(tensor.strides.begin(), tensor.strides.end(),
-                                       [](auto stride) { return stride == 1 || stride % 4 == 0; });
+                                       [&](auto stride) { return stride == 1 || stride % elements == 0; });
+}
+
+/// Does the copy read \p elements at once along iterator \p j?
+bool reads_at_once(const ContractionView& view, const GridClusterMapping& mapping, const Access& access, int j,
+                   std::int64_t elements) {
+  bool whole = view.extent(j) % elements == 0 && tile(view, mapping, j) % elements == 0 && view.ranges.at(j).min == 0;
+  return whole && polyhedral::known_stride(view.scop, access, j) == 1 && is_aligned_row(view, access, j, elements);
 }
 
 /// Can the machine make the copy without registers, neighbouring threads neighbouring elements?
@@ -84,8 +93,7 @@ GridCopy copy_of(const ContractionView& view, const GridClusterMapping& mapping,
   for (const auto& dimension : polyhedral::copy_dimensions(view.update(), read)) {
     int j = dimension.iterator;
     if (j < 0) continue;
-    bool whole = view.extent(j) % 4 == 0 && tile(view, mapping, j) % 4 == 0 && view.ranges.at(j).min == 0;
-    if (polyhedral::known_stride(view.scop, access, j) != 1 || !whole || !is_aligned_row(view, access, j)) continue;
+    if (!reads_at_once(view, mapping, access, j, 4)) continue;
     result.run_along = j;
     result.vector = 4;
   }
@@ -150,6 +158,25 @@ GridClusterMapping choose_copies(const ContractionView& view, const GridClusterM
   }
   if (result.copies.empty()) result.blocks = {};
   return result;
+}
+
+std::optional<GridClusterMapping> with_asynchronous_copies(const ContractionView& view, GridClusterMapping mapping) {
+  mapping.shared_bytes = view.options.shared_bytes > 0 ? strategy::shared_bytes(view.limits, view.options)
+                                                       : view.limits.block_shared_bytes_requested;
+  for (int read = 0; read < view.reads(); ++read) {
+    const auto& access = view.update().reads[read];
+    auto elements = widest_copy / byte_size(view.scop.tensor(polyhedral::range_name(access.relation)).type);
+    GridCopy copy{view.update().id, read};
+    for (const auto& dimension : polyhedral::copy_dimensions(view.update(), read))
+      if (dimension.iterator >= 0 && reads_at_once(view, mapping, access, dimension.iterator, elements))
+        copy.contiguous = copy.run_along = dimension.iterator;
+    if (copy.contiguous < 0) return std::nullopt;
+    copy.vector = elements;
+    copy.way = GridCopy::Way::Asynchronous;
+    mapping.copies.push_back(copy);
+  }
+  if (shared_bytes(view, mapping, mapping.blocks.slots) > mapping.shared_bytes) return std::nullopt;
+  return mapping;
 }
 
 bool leaves_gathers(const ContractionView& view, const GridClusterMapping& mapping) {

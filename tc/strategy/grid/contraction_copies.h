@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "tc/strategy/grid/contraction_view.h"
 
 /// Copies of operands in shared memory, for a contraction whose tile is chosen.
@@ -20,6 +22,12 @@ bool leaves_gathers(const ContractionView& view, const polyhedral::GridClusterMa
 ///
 ///   before  blocks of 16 k      after  blocks of 16 k, 3 slots
 polyhedral::GridClusterMapping choose_slots(const ContractionView& view, const polyhedral::GridClusterMapping& mapping);
+
+/// \p mapping, whose reduction is cut into blocks with several slots, with an asynchronous copy of each read, of 16 bytes at
+/// once, as the operand lies in memory. Nothing where an operand does not lie so, or where memory that blocks may ask for
+/// does not suffice.
+std::optional<polyhedral::GridClusterMapping> with_asynchronous_copies(const ContractionView& view,
+                                                                       polyhedral::GridClusterMapping mapping);
 
 /// \p mapping with copies of what stands in the subscripts of copies, where they use it often and are not made ahead: it
 /// would have to be there a block earlier.

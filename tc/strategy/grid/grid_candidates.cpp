@@ -7,6 +7,7 @@
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/spread_over_grid.h"
 #include "tc/strategy/grid/tile_contraction.h"
+#include "tc/strategy/grid/tile_units.h"
 
 namespace tc::strategy {
 namespace {
@@ -29,6 +30,11 @@ const std::vector<Sizes>& tiles_of_threads() {
   return tiles;
 }
 constexpr std::int64_t blocks_of_reductions[] = {8, 16, 32};
+/// Rows and columns of the tile of a warp, and warps of a block along them, of products by units.
+constexpr std::pair<std::int64_t, std::int64_t> tiles_of_warps[] = {{64, 64}, {64, 32}, {32, 64}, {32, 32},
+                                                                    {16, 64}, {32, 16}, {16, 32}},
+                                                warps_of_blocks[] = {{2, 4}, {4, 2}, {2, 2}, {1, 4},
+                                                                     {4, 1}, {1, 2}, {2, 1}, {1, 1}};
 /// Rows that a block has at once, along y.
 constexpr std::int64_t most_rows = 16;
 
@@ -94,6 +100,20 @@ std::vector<GridClusterMapping> products(const ContractionView& view) {
   return result;
 }
 
+/// Tiles of warps, warps and blocks of reductions of products by units.
+std::vector<GridClusterMapping> by_units(const ContractionView& view) {
+  std::vector<GridClusterMapping> result;
+  const auto* unit = unit_of(view);
+  if (!unit) return result;
+  for (auto [rows, columns] : tiles_of_warps)
+    for (auto [warp_rows, warp_columns] : warps_of_blocks)
+      for (std::int64_t steps : {32, 64})
+        for (int slots : {2, 3, 4})
+          if (auto mapping = tile_units(view, *unit, {rows, columns, warp_rows, warp_columns, steps, slots}))
+            add(result, *mapping);
+  return result;
+}
+
 /// \p mapping of rows with whole warps along x, and without loops along y, which has one thread.
 GridClusterMapping with_whole_warps(GridClusterMapping mapping, const GridLimits& limits) {
   mapping.block[0] = round_up(mapping.block[0], limits.warp_size);
@@ -127,6 +147,8 @@ std::vector<GridClusterMapping> grid_candidates(const Scop& scop, const ClusterV
   std::vector<GridClusterMapping> result;
   auto view = tileable_contraction(scop, cluster, limits, options);
   if (view) result = products(*view);
+  if (view)
+    for (const auto& mapping : by_units(*view)) add(result, mapping);
   if (view && tile_contraction(*view)) return result;
   for (auto along : {ThreadsAlong::Members, ThreadsAlong::Rows}) {
     add_threads(scop, cluster, limits, options, along, result);

@@ -56,20 +56,6 @@ std::optional<ThreadTile> thread_tile(const ContractionView& view) {
   return std::nullopt;
 }
 
-/// May four elements of each row be touched at once? Copies are laid out so.
-bool writes_vectors(const ContractionView& view) {
-  for (const auto& entry : view.cluster.statements) {
-    const auto& statement = view.scop.statement(entry.id);
-    for (const auto* access : polyhedral::accesses(statement)) {
-      auto step = polyhedral::stride(view.scop, *access, entry.outer[view.columns]);
-      int read = access == &statement.write ? -1 : static_cast<int>(access - statement.reads.data());
-      bool copied = &entry == &view.entry && read >= 0 && (view.is_copied(read) || view.is_subscript(read));
-      if (step != 0 && step != 1 && !copied) return false;
-    }
-  }
-  return true;
-}
-
 /// A mapping of \p view with the tile of a block in which each thread has \p each.
 GridClusterMapping tiled(const ContractionView& view, const ThreadTile& each) {
   GridClusterMapping result;
@@ -91,7 +77,28 @@ GridClusterMapping tiled(const ContractionView& view, const ThreadTile& each) {
   return result;
 }
 
-/// \p mapping with the accumulators, and temporaries of the cluster, in registers.
+/// Terms of a sum, at most `most_counted`.
+std::int64_t terms(const ContractionView& view) {
+  std::int64_t result = 1;
+  for (int i : view.reduced) result = count_product(result, view.extent(i));
+  return result;
+}
+
+}  // namespace
+
+bool writes_vectors(const ContractionView& view) {
+  for (const auto& entry : view.cluster.statements) {
+    const auto& statement = view.scop.statement(entry.id);
+    for (const auto* access : polyhedral::accesses(statement)) {
+      auto step = polyhedral::stride(view.scop, *access, entry.outer[view.columns]);
+      int read = access == &statement.write ? -1 : static_cast<int>(access - statement.reads.data());
+      bool copied = &entry == &view.entry && read >= 0 && (view.is_copied(read) || view.is_subscript(read));
+      if (step != 0 && step != 1 && !copied) return false;
+    }
+  }
+  return true;
+}
+
 GridClusterMapping staged(const ContractionView& view, const GridClusterMapping& mapping) {
   auto result = mapping;
   result.staged = {polyhedral::range_name(view.update().write.relation)};
@@ -102,22 +109,12 @@ GridClusterMapping staged(const ContractionView& view, const GridClusterMapping&
   return result;
 }
 
-/// The members of \p view, from those along which blocks share most: for x, y and z of the grid.
 std::vector<int> grid_order(const ContractionView& view) {
   std::vector<int> result{view.columns, view.rows};
   for (int i = static_cast<int>(view.cluster.members.size()) - 1; i >= 0; --i)
     if (i != view.rows && i != view.columns) result.push_back(i);
   return result;
 }
-
-/// Terms of a sum, at most `most_counted`.
-std::int64_t terms(const ContractionView& view) {
-  std::int64_t result = 1;
-  for (int i : view.reduced) result = count_product(result, view.extent(i));
-  return result;
-}
-
-}  // namespace
 
 std::optional<ContractionView> tileable_contraction(const polyhedral::Scop& scop,
                                                     const polyhedral::ClusterView& cluster, const GridLimits& limits,

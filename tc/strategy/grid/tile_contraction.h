@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -26,5 +27,12 @@ std::optional<ContractionView> tileable_contraction(const polyhedral::Scop& scop
                                                     const polyhedral::MappingOptions& options);
 /// The mapping of the cluster of \p view, by the options that it has.
 std::optional<polyhedral::GridClusterMapping> tile_contraction(const ContractionView& view);
+
+/// May neighbouring elements of each row be touched at once? Copies are laid out so.
+bool writes_vectors(const ContractionView& view);
+/// \p mapping with the accumulators, and temporaries of the cluster, in registers.
+polyhedral::GridClusterMapping staged(const ContractionView& view, const polyhedral::GridClusterMapping& mapping);
+/// The members of \p view, from those along which blocks share most: for x, y and z of the grid.
+std::vector<int> grid_order(const ContractionView& view);
 
 }  // namespace tc::strategy

@@ -20,6 +20,8 @@ constexpr std::int64_t widest_access = 16;
 /// more than others, and where all have less. Measured on an H100: products of 1000 x 777 x 1234 and convolutions of rows of 14; of 112
 /// columns and of 96 channels in tiles of 128; sums of products of 192 columns in tiles of 128.
 constexpr double torn_run_times = 4, torn_round_times = 2, torn_tile_times = 1.3;
+/// Four matrices of 8 rows of 16 bytes that a warp loads at once, in so many rounds of the banks.
+constexpr double fragment_bytes = 512, fragment_rounds = 4;
 /// Registers of a thread for addresses and loops.
 constexpr double other_registers = 24;
 
@@ -52,6 +54,7 @@ class StatementCounter {
     }
     if (is_kept(statement_.write.tensor) ? writes_back() : !reduces_in_block()) count_memory(statement_.write, true);
     if (reduces_in_block()) count_combination();
+    counts_.registers += fragment_registers_;
   }
 
  private:
@@ -192,10 +195,43 @@ class StatementCounter {
     counts_.shared_bytes += static_cast<std::int64_t>(bytes) * slots;
     counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(mapping_.copies.size(), 1));
     counts_.copies = std::max(counts_.copies, made);
+    if (spread_.unit) return count_fragments(read);
     auto times = executions(read, at_once(read, copy));
     auto warps = costs(read, false, at_once(read, copy));
     counts_.shared_rounds += times * warps.shared_rounds;
     counts_.instructions += times * warps.warps;
+  }
+
+  /// Warps load four matrices of 8 x 16 bytes of an operand at once, for each step of their unit.
+  void count_fragments(const PricedAccess& read) {
+    double elements = shape_.warps(cluster_.target.grid->warp_size);
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i) {
+      const auto& it = spread_.iterators[i];
+      if (!read.used[i]) continue;
+      elements *= it.tiles * static_cast<double>(it.tile) / static_cast<double>(it.warps.count);
+    }
+    auto loads = elements * tensor_of(read).element / fragment_bytes;
+    counts_.instructions += loads;
+    counts_.shared_rounds += loads * fragment_rounds;
+    double registers = 0;
+    for (auto i : {spread_.rows, spread_.columns})
+      if (read.used[static_cast<std::size_t>(i)])
+        registers =
+            static_cast<double>(spread_.iterators[static_cast<std::size_t>(i)].warps.run * spread_.unit->steps) *
+            tensor_of(read).element / 4 / static_cast<double>(cluster_.target.grid->warp_size);
+    fragment_registers_ += registers;
+  }
+
+  /// What a unit computes: one instruction for each of its products of small matrices.
+  void count_products() {
+    auto instances = spread_.rounds(shape_.threads()) * static_cast<double>(shape_.threads());
+    const auto& unit = *spread_.unit;
+    counts_.products += instances;
+    counts_.instructions += instances / (static_cast<double>(unit.rows) * unit.columns * unit.steps);
+    double elements = 1;
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
+      if (statement_.write.used[i]) elements *= spread_.iterators[i].in_thread();
+    counts_.registers = std::max(counts_.registers, elements);
   }
 
   std::int64_t vector_lanes() const { return spread_.vector < 0 ? 1 : run_of(spread_.vector); }
@@ -221,6 +257,7 @@ class StatementCounter {
   }
 
   void count_operations() {
+    if (spread_.unit) return count_products();
     auto active = active_threads(spread_, shape_, *cluster_.target.grid);
     auto instances = spread_.rounds(shape_.threads());
     auto simple = std::max(statement_.body.simple, 0.0);
@@ -268,6 +305,7 @@ class StatementCounter {
   const KernelShape& shape_;
   const PricedStatement& statement_;
   ThreadSpread spread_;
+  double fragment_registers_ = 0;
   TouchedBoxes& touched_;
   BlockCounts& counts_;
 };

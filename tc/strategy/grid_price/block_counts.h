@@ -29,6 +29,7 @@ struct BlockCounts {
   double instructions = 0;   ///< of warps
   double operations = 0;     ///< of lanes: additions and multiplications
   double functions = 0;      ///< of lanes
+  double products = 0;       ///< multiply-adds of units for matrices
   double shared_rounds = 0;  ///< of the banks of shared memory, as if no two words were in one bank
   double cache_rounds = 0;   ///< of the first cache, which gives a line in each, for accesses to memory
   double torn_share = 0;     ///< of blocks whose tiles of accumulators are not whole

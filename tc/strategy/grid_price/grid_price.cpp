@@ -129,13 +129,13 @@ double waits(const PricedCluster& cluster, const polyhedral::GridClusterMapping&
 }
 
 double sum(const GridPrice& price) {
-  return price.instructions + price.operations + price.functions + price.rounds + price.l2 + price.latency +
-         price.starts;
+  return price.instructions + price.operations + price.functions + price.units + price.rounds + price.l2 +
+         price.latency + price.starts;
 }
 
 double largest(const GridPrice& price) {
-  return std::max(
-      {price.instructions, price.operations, price.functions, price.rounds, price.l2, price.latency, price.starts});
+  return std::max({price.instructions, price.operations, price.functions, price.units, price.rounds, price.l2,
+                   price.latency, price.starts});
 }
 
 }  // namespace
@@ -162,11 +162,13 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.instructions = busy * counts.instructions / rates.instructions;
   result.operations = busy * counts.operations / rates.operations;
   result.functions = busy * counts.functions / rates.functions;
+  result.units = busy * counts.products / rates.products;
   result.rounds = busy * (counts.cache_rounds + counts.shared_rounds) / rates.rounds;
   result.l2 = busy * far_sectors(counts, result) * static_cast<double>(limits.sector_bytes) / rates.l2_bytes;
   result.starts = static_cast<double>(blocks) / rates.blocks * rates.hertz;
-  auto alone = std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
-                         (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
+  auto alone =
+      std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
+                counts.products / rates.products, (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
   result.latency = result.waves * waits(cluster, mapping, counts, alone, result.resident, rates);
   result.sector_share = share_of_sectors(counts);
   result.memory = memory_bytes(cluster, counts, result) / rates.memory_bytes;
@@ -189,7 +191,9 @@ std::string to_string(const GridPrice& price) {
       << price.waves << " waves; memory " << price.memory * 1e6 << ", l2 " << us(price.l2)
       << ", first cache and shared memory " << us(price.rounds) << " (" << price.sector_share
       << " of the sectors differ), instructions " << us(price.instructions) << ", operations " << us(price.operations)
-      << ", functions " << us(price.functions) << ", latency " << us(price.latency) << ", starts " << us(price.starts);
+      << ", functions " << us(price.functions);
+  if (price.units > 0) out << ", units " << us(price.units);
+  out << ", latency " << us(price.latency) << ", starts " << us(price.starts);
   return out.str();
 }
 

@@ -17,6 +17,7 @@ struct GridPrice {
   double waves = 1;         ///< rounds of resident blocks until all have run
   double instructions = 0;  ///< cycles of warps' instructions, of lanes' additions and multiplications, of functions
   double operations = 0, functions = 0;
+  double units = 0;         ///< cycles of the units for matrices
   double rounds = 0;        ///< cycles of the first cache and of the banks of shared memory
   double l2 = 0;            ///< cycles of the bytes that come from the second cache
   double latency = 0;       ///< cycles of what a thread waits for and nothing else of its multiprocessor hides

@@ -17,6 +17,7 @@ constexpr Field fields[] = {
     {"hertz", &GridRates::hertz},
     {"instructions", &GridRates::instructions},
     {"operations", &GridRates::operations},
+    {"products", &GridRates::products},
     {"functions", &GridRates::functions},
     {"rounds", &GridRates::rounds},
     {"l2_bytes", &GridRates::l2_bytes},
@@ -41,13 +42,23 @@ int number_of(std::string_view architecture) {
 
 const std::vector<GridRates>& known_grid_rates() {
   static const std::vector<GridRates> rows = {
-      {.name = "sm_75", .hertz = 1.59e9, .operations = 64, .memory_bytes = 0.32e12, .memory_latency = 430},
-      {.name = "sm_80", .hertz = 1.41e9, .operations = 64, .memory_bytes = 1.55e12, .memory_latency = 470},
-      {.name = "sm_86", .hertz = 1.7e9, .memory_bytes = 0.94e12, .memory_latency = 470},
-      {.name = "sm_89", .hertz = 2.5e9, .memory_bytes = 1.0e12, .memory_latency = 540},
+      {.name = "sm_75",
+       .hertz = 1.59e9,
+       .operations = 64,
+       .products = 256,
+       .memory_bytes = 0.32e12,
+       .memory_latency = 430},
+      {.name = "sm_80",
+       .hertz = 1.41e9,
+       .operations = 64,
+       .products = 1024,
+       .memory_bytes = 1.55e12,
+       .memory_latency = 470},
+      {.name = "sm_86", .hertz = 1.7e9, .products = 256, .memory_bytes = 0.94e12, .memory_latency = 470},
+      {.name = "sm_89", .hertz = 2.5e9, .products = 256, .memory_bytes = 1.0e12, .memory_latency = 540},
       {.name = "sm_90"},
-      {.name = "sm_100", .hertz = 1.85e9, .memory_bytes = 8e12},
-      {.name = "sm_120", .hertz = 2.4e9, .memory_bytes = 1.79e12},
+      {.name = "sm_100", .hertz = 1.85e9, .products = 1024, .memory_bytes = 8e12},
+      {.name = "sm_120", .hertz = 2.4e9, .products = 256, .memory_bytes = 1.79e12},
   };
   return rows;
 }

@@ -14,6 +14,7 @@ struct GridRates {
   double hertz = 1.93e9;            ///< cycles a second under load
   double instructions = 4;          ///< of warps that begin in a cycle
   double operations = 128;          ///< additions, multiplications or multiply-adds of float32
+  double products = 1270;           ///< multiply-adds of halves by units for matrices
   double functions = 16;            ///< exp and the like, divisions
   double rounds = 1;                ///< of the first cache and the banks of shared memory, which are one unit
   double l2_bytes = 40;             ///< that come from the second cache
@@ -32,6 +33,8 @@ struct GridRates {
 ///
 /// Measured on an H100 (sm_90): hertz, by multiply-adds; memory_bytes, by a copy; blocks, by kernels of some 60000 to a million of them;
 /// words_under_way, by sums that few threads make of columns. Other rows have these of sm_90 where they have none of their own.
+/// Products: of sm_90 0.62 of what its asynchronous units reach, W. Luo et al.; of others half of the dense peak that the white
+/// papers name for float16 with sums of float32.
 /// Other sources: throughputs of the CUDA C++ Programming Guide, "Arithmetic instructions"; clocks and bandwidths of NVIDIA's
 /// white papers of the architectures; latencies of W. Luo et al., "Benchmarking and dissecting the NVIDIA Hopper GPU
 /// architecture via microbenchmarking", 2024.

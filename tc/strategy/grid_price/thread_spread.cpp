@@ -38,6 +38,8 @@ std::vector<SpreadIterator> spread(const PricedCluster& cluster, const GridClust
     it.grid = member.grid;
     it.dimension = member.threads.dimension;
     it.run = member.threads.run;
+    it.warps = member.threads.warps;
+    if (it.warps.dimension >= 0) it.count = member.threads.count;
   }
   for (const auto& loop : mapping.statement(statement.entry.id).loops) {
     auto& it = result[static_cast<std::size_t>(loop.iterator)];
@@ -61,7 +63,11 @@ bool sums_over_threads(const PricedStatement& statement, const std::vector<Sprea
 std::int64_t wanted(const std::vector<SpreadIterator>& iterators, int dimension, bool together) {
   std::int64_t result = 1;
   for (const auto& it : iterators)
-    if (it.dimension == dimension)
+    if (it.warps.dimension >= 0) {
+      if (it.dimension == dimension) result = std::max(result, it.count);
+      if (it.warps.dimension == dimension)
+        result = std::max(result, (it.dimension == dimension ? it.count : 1) * it.warps.count);
+    } else if (it.dimension == dimension)
       result = together ? result * ceil_div(it.tile, it.run) : std::max(result, ceil_div(it.tile, it.run));
   return result;
 }
@@ -78,8 +84,15 @@ int vector_of(const std::vector<SpreadIterator>& iterators) {
 
 }  // namespace
 
+std::int64_t SpreadIterator::first(int along, std::int64_t coordinate) const {
+  if (warps.dimension < 0) return dimension == along ? coordinate * run : 0;
+  auto lane = dimension == along ? coordinate % count * run : 0;
+  if (warps.dimension != along) return lane;
+  return lane + (dimension == along ? coordinate / count : coordinate) % warps.count * warps.run;
+}
+
 double SpreadIterator::in_thread() const {
-  auto runs = static_cast<double>(tile) / static_cast<double>(run * count);
+  auto runs = static_cast<double>(tile) / static_cast<double>(run * count * warps.count);
   return static_cast<double>(run) * std::max(runs, 1.0);
 }
 
@@ -98,13 +111,12 @@ double ThreadSpread::rounds(std::int64_t threads, const PricedAccess* access) co
 
 bool ThreadSpread::moves_along(const PricedAccess& access, int dimension) const {
   for (std::size_t i = 0; i < iterators.size(); ++i)
-    if (iterators[i].dimension == dimension && access.used[i]) return true;
+    if (iterators[i].uses(dimension) && access.used[i]) return true;
   return false;
 }
 
 bool ThreadSpread::uses(int dimension) const {
-  return std::any_of(iterators.begin(), iterators.end(),
-                     [&](const SpreadIterator& it) { return it.dimension == dimension; });
+  return std::any_of(iterators.begin(), iterators.end(), [&](const SpreadIterator& it) { return it.uses(dimension); });
 }
 
 KernelShape kernel_shape(const PricedCluster& cluster, const GridClusterMapping& mapping) {
@@ -112,7 +124,7 @@ KernelShape kernel_shape(const PricedCluster& cluster, const GridClusterMapping&
   for (std::size_t m = 0; m < cluster.extent.size(); ++m) {
     auto member = member_of(mapping, m);
     auto extent = static_cast<std::int64_t>(cluster.extent[m]);
-    if (auto d = member.threads.dimension; d >= 0) {
+    if (auto d = member.threads.dimension; d >= 0 && !member.threads.has_warps()) {
       auto points = member.tile > 0 ? std::min(member.tile, extent) : extent;
       auto& threads = result.block[static_cast<std::size_t>(d)];
       threads =
@@ -138,12 +150,18 @@ KernelShape kernel_shape(const PricedCluster& cluster, const GridClusterMapping&
 
 ThreadSpread thread_spread(const PricedCluster& cluster, const GridClusterMapping& mapping, int index,
                            const KernelShape& shape) {
-  ThreadSpread result{spread(cluster, mapping, index, shape.grid), -1, false};
+  ThreadSpread result{.iterators = spread(cluster, mapping, index, shape.grid)};
   const auto& statement = cluster.statements[static_cast<std::size_t>(index)];
   auto choice = mapping.statement(statement.entry.id);
   result.together = choice.together;
   for (auto& it : result.iterators)
-    if (it.dimension >= 0) it.count = shape.block[static_cast<std::size_t>(it.dimension)];
+    if (it.dimension >= 0 && it.warps.dimension < 0) it.count = shape.block[static_cast<std::size_t>(it.dimension)];
+  if (!choice.unit.name.empty()) {
+    const auto& operand = cluster.tensors[static_cast<std::size_t>(statement.reads.front().tensor)];
+    result.unit = matrix_unit(choice.unit.name, operand.type);
+    result.rows = choice.unit.rows;
+    result.columns = choice.unit.columns;
+  }
   if (choice.vector) result.vector = vector_of(result.iterators);
   return result;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tc/base/matrix_unit.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
 #include "tc/strategy/price/priced_cluster.h"
 
@@ -18,8 +19,13 @@ struct SpreadIterator {
   int grid = -1;            ///< dimension of the grid along which tiles are spread; -1: none
   int dimension = -1;       ///< of the block; -1: each thread takes all
   std::int64_t run = 1, count = 1;
-  std::int64_t cut = 0;  ///< a reduction's values in one of its blocks; 0: it is not cut
+  polyhedral::WarpDigit warps = {};  ///< of which the threads are; `count` are those of a warp then
+  std::int64_t cut = 0;              ///< a reduction's values in one of its blocks; 0: it is not cut
 
+  /// The value that a thread at \p coordinate of \p along begins with, as far as that coordinate tells.
+  std::int64_t first(int along, std::int64_t coordinate) const;
+  /// Is it spread along \p along of the block?
+  bool uses(int along) const { return dimension == along || warps.dimension == along; }
   /// Values of a tile that one thread takes, a whole run at least; a share where the last round is not full.
   double in_thread() const;
 };
@@ -27,8 +33,10 @@ struct SpreadIterator {
 /// How the threads of a block run one statement.
 struct ThreadSpread {
   std::vector<SpreadIterator> iterators;
-  int vector = -1;        ///< the iterator whose runs are vectors; -1: none
-  bool together = false;  ///< the iterators that are spread count as one number, that of the thread
+  const MatrixUnit* unit = nullptr;  ///< that computes the statement; null: none
+  int rows = -1, columns = -1;       ///< iterators of the unit
+  int vector = -1;                   ///< the iterator whose runs are vectors; -1: none
+  bool together = false;             ///< the iterators that are spread count as one number, that of the thread
 
   /// Rounds of one of \p threads threads over all its tiles: the values of the iterators that \p access uses, of all
   /// without it.
@@ -45,6 +53,7 @@ struct KernelShape {
 
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+  double warps(std::int64_t size) const { return static_cast<double>((threads() + size - 1) / size); }
   bool operator==(const KernelShape&) const = default;
 };
 

@@ -63,9 +63,10 @@ class ThreadPlaces {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < spread_.iterators.size(); ++i) {
       const auto& it = spread_.iterators[i];
-      if (it.dimension != static_cast<int>(d)) continue;
-      runs = runs && coordinate * it.run < it.tile;
-      if (access_) at += place(*access_, i, coordinate * it.run);
+      if (!it.uses(static_cast<int>(d))) continue;
+      auto first = it.first(static_cast<int>(d), coordinate);
+      runs = runs && first < it.tile;
+      if (access_) at += place(*access_, i, first);
     }
     runs_[d].push_back(runs);
     places_[d].push_back(at);

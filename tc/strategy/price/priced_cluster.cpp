@@ -170,7 +170,8 @@ class Maker {
     auto found = std::find_if(tensors.begin(), tensors.end(), [&](const PricedTensor& t) { return t.name == name; });
     if (found != tensors.end()) return static_cast<int>(found - tensors.begin());
     const auto& tensor = scop_.tensor(name);
-    PricedTensor priced{name, static_cast<double>(byte_size(tensor.type)), 0, is_own(scop_, cluster_, tensor)};
+    PricedTensor priced{name, static_cast<double>(byte_size(tensor.type)), 0, tensor.type,
+                        is_own(scop_, cluster_, tensor)};
     priced.bytes = priced.element;
     for (auto extent : tensor.extent) priced.bytes *= static_cast<double>(std::max<std::int64_t>(extent, 1));
     tensors.push_back(priced);

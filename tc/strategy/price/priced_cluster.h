@@ -62,6 +62,7 @@ struct PricedAccess {
 struct PricedTensor {
   std::string name;
   double element = 4, bytes = 4;
+  DType type = DType::Float32;
   bool own = false;  ///< a temporary that no other cluster touches
   bool written = false;
 };

@@ -1,0 +1,70 @@
+#include "tc/strategy/grid/tile_units.h"
+
+#include "tc/base/dtype.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/strategy/grid/contraction_copies.h"
+#include "tc/strategy/grid/spread_over_grid.h"
+#include "tc/strategy/grid/tile_contraction.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::GridClusterMapping;
+
+/// Rows of the tile of a warp are multiples of those of a unit, and so on.
+bool is_whole(const MatrixUnit& unit, const UnitTile& tile) {
+  return tile.rows % unit.rows == 0 && tile.columns % unit.columns == 0 && tile.block % unit.steps == 0;
+}
+
+bool divides(const ContractionView& view, const UnitTile& tile) {
+  return view.member_extent(view.rows) % (tile.rows * tile.warp_rows) == 0 &&
+         view.member_extent(view.columns) % (tile.columns * tile.warp_columns) == 0 &&
+         view.extent(view.reduced.front()) % tile.block == 0 && view.ranges.at(view.reduced.front()).min == 0 &&
+         view.extent(view.reduced.front()) >= tile.slots * tile.block;
+}
+
+polyhedral::GridStatement by_unit(const ContractionView& view, const MatrixUnit& unit) {
+  polyhedral::GridStatement result{view.update().id, {}};
+  result.tile = result.unroll = true;
+  result.unit = {std::string(unit.name), view.iterator(view.rows), view.iterator(view.columns), view.reduced.front()};
+  return result;
+}
+
+GridClusterMapping tiled(const ContractionView& view, const MatrixUnit& unit, const UnitTile& tile) {
+  GridClusterMapping result;
+  result.members.assign(view.cluster.members.size(), {1, -1, {}});
+  result.members[view.rows] = {tile.rows * tile.warp_rows, -1, {1, 1, unit_threads_y, {1, tile.rows, tile.warp_rows}}};
+  result.members[view.columns] = {
+      tile.columns * tile.warp_columns, -1, {0, unit_run, unit_threads_x, {2, tile.columns, tile.warp_columns}}};
+  result.block = {unit_threads_x, unit_threads_y * tile.warp_rows, tile.warp_columns};
+  result.others = {"", {}};
+  result.others.tile = result.others.unroll = true;
+  result.others.vector = view.options.vectorise && writes_vectors(view);
+  result.statements = {by_unit(view, unit)};
+  result.blocks = {view.update().id, view.reduced.front(), tile.block, tile.slots};
+  result.blocks_per_multiprocessor = 1;
+  return result;
+}
+
+}  // namespace
+
+const MatrixUnit* unit_of(const ContractionView& view) {
+  const auto& update = view.update();
+  if (!view.limits.matrix_units || !update.product || update.op != ReductionOp::Sum || view.reads() != 2 ||
+      view.reduced.size() != 1)
+    return nullptr;
+  auto type = [&](int read) { return view.scop.tensor(polyhedral::range_name(update.reads[read].relation)).type; };
+  bool copied = view.is_copied(0) && view.is_copied(1) && update.reads[0].exact && update.reads[1].exact;
+  if (!copied || type(0) != type(1)) return nullptr;
+  return matrix_unit_for(type(0), view.scop.tensor(polyhedral::range_name(update.write.relation)).type);
+}
+
+std::optional<GridClusterMapping> tile_units(const ContractionView& view, const MatrixUnit& unit,
+                                             const UnitTile& tile) {
+  if (!is_whole(unit, tile) || !divides(view, tile)) return std::nullopt;
+  auto copied = with_asynchronous_copies(view, tiled(view, unit, tile));
+  if (!copied) return std::nullopt;
+  return spread_over_grid(staged(view, *copied), view.cluster, grid_order(view), view.limits, view.options.grid);
+}
+
+}  // namespace tc::strategy
