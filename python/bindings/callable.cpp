@@ -194,7 +194,8 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
   {
     Unlocked unlocked;
     cuda::AtPlace at(place);
-    executable_->run_unchecked(pointers.data());
+    if (outcome_ == engine::TestOutcome::Kept) executable_->check_earlier_runs();
+    executable_->run_unchecked(pointers.data(), outcome_);
   }
   if (out) count_changes(operands, out);
   return result;

@@ -63,6 +63,9 @@ class Callable {
   explicit Callable(std::shared_ptr<const engine::Executable> executable, std::vector<HeldTensor> held = {});
 
   const engine::Executable& executable() const { return *executable_; }
+  /// What becomes of tests of index tensors in calls from here on. Where they are kept, the next call of this executable
+  /// throws what has failed by then.
+  void set_outcome(engine::TestOutcome outcome) { outcome_ = outcome; }
 
   /// Are \p operands of the types, shapes and strides compiled for, and on such a device, of a GPU as aligned?
   bool matches(Operands& operands, std::size_t begin, std::size_t end) const;
@@ -95,6 +98,7 @@ class Callable {
   std::vector<HeldTensor> held_;
   Signature signature_;
   bool reads_outputs_ = false;
+  engine::TestOutcome outcome_ = engine::TestOutcome::Awaited;
   std::vector<pybind11::object> shapes_;  ///< of the outputs, as tuples
   std::vector<ElementSpan> bytes_;        ///< of all arguments: lowest and end address, relative to the data
 };

@@ -9,6 +9,7 @@
 #include "tc/base/error.h"
 #include "tc/base/plain_text.h"
 #include "tc/base/str.h"
+#include "tc/engine/run/earlier_run_error.h"
 
 namespace py = pybind11;
 
@@ -17,7 +18,7 @@ namespace {
 
 /// The Python classes of the errors; alive as long as the process.
 struct ErrorTypes {
-  PyObject *error, *syntax, *semantic, *options, *argument, *device, *resource, *internal;
+  PyObject *error, *syntax, *semantic, *options, *argument, *earlier_run, *device, *resource, *internal;
 };
 ErrorTypes types;
 
@@ -33,6 +34,7 @@ PyObject* type_of(const Error& error) {
   if (dynamic_cast<const SyntaxError*>(&error)) return types.syntax;
   if (dynamic_cast<const SemanticError*>(&error)) return types.semantic;
   if (dynamic_cast<const OptionsError*>(&error)) return types.options;
+  if (dynamic_cast<const EarlierRunError*>(&error)) return types.earlier_run;
   if (dynamic_cast<const ArgumentError*>(&error)) return types.argument;
   if (dynamic_cast<const DeviceError*>(&error)) return types.device;
   if (dynamic_cast<const ResourceError*>(&error)) return types.resource;
@@ -103,6 +105,9 @@ void bind_errors(py::module_& m) {
   types.semantic = new_type(m, "SemanticError", types.error, "The program has no meaning: names, types, ranges.");
   types.options = new_type(m, "OptionsError", types.error, "A transformation or setting that cannot be done.");
   types.argument = new_type(m, "ArgumentError", types.error, "Tensors that do not fit.");
+  types.earlier_run =
+      new_type(m, "EarlierRunError", types.argument,
+               "An earlier run, which did not wait for tests of its index tensors, met a value outside.");
   types.device = new_type(m, "DeviceError", types.error, "The machine failed.");
   types.resource = new_type(m, "ResourceError", types.error, "Memory, time or quota exhausted.");
   types.internal = new_type(m, "InternalError", types.error, "A bug of this library.");

@@ -205,6 +205,11 @@ void bind_executable(py::module_& m) {
              cuda::AtPlace at(current_place(device));
              self.executable().prepare();
            })
+      .def("_defer_checks",
+           [](Callable& self, bool defer) {
+             self.set_outcome(defer ? engine::TestOutcome::Kept : engine::TestOutcome::Awaited);
+           })
+      .def("_check_earlier", [](const Callable& self) { self.executable().check_earlier_runs(); })
       .def("_device_source", [](const Callable& self) { return device_source(self.executable().image()); })
       .def("_cubin",
            [](const Callable& self) {
@@ -212,6 +217,14 @@ void bind_executable(py::module_& m) {
              return py::bytes(modules.size() == 1 ? modules.front().cubin : std::string());
            })
       .def("_serialise", [](const Callable& self) { return py::bytes(self.executable().image().serialise()); });
+  m.def(
+      "check",
+      [] {
+        Unlocked unlocked;
+        engine::check_all_earlier_runs();
+      },
+      "Waits for the GPUs on which executables have deferred tests of index tensors (`defer_checks`), and raises "
+      "EarlierRunError where one has failed.");
   m.def("load_executable", &load, py::arg("bytes"), "The executable that Executable.serialise() wrote.");
 }
 

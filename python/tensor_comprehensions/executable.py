@@ -120,6 +120,14 @@ class Executable(_core.Executable):
         """
         self._prepare(device)
 
+    def defer_checks(self, defer: bool = True) -> None:
+        """From here on calls on a GPU do not wait for tests of index tensors, and graphs record them.
+
+        A value outside of the tensor it indexes stands for an element inside then, so that no other memory is touched; the next
+        call behind it, or `tc.check()`, raises EarlierRunError. On a CPU tests are done before a call ends, and nothing changes.
+        """
+        self._defer_checks(defer)
+
     @functools.cached_property
     def _stages(self):
         if self._function is None:

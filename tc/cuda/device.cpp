@@ -15,7 +15,6 @@ thread_local Place place;
 constexpr std::int64_t shared_bytes_by_default = 47 << 10;
 constexpr int dynamic_shared_bytes_attribute = 8;
 constexpr int invalid_value = 1;
-constexpr int relaxed_mode = 2;
 constexpr int multiprocessors_attribute = 16, cooperative_attribute = 95;
 
 /// The primary contexts of the devices, retained as long as the process, also while its statics are destroyed.
@@ -88,18 +87,6 @@ void check_residency(Driver::Function function, const DeviceCode::Kernel& kernel
                             " at once: compile for this device, or without cooperative=1"));
 }
 
-/// While it lives, calls of this thread that are unsafe while a stream records a graph do not spoil that.
-class Relaxed {
- public:
-  Relaxed() { driver().exchange_capture_mode(&mode_); }
-  ~Relaxed() { driver().exchange_capture_mode(&mode_); }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
-
- private:
-  int mode_ = relaxed_mode;  ///< then the one before
-};
-
 /// Frees \p block where the driver still can: at the end of a process it may be gone.
 void release_quietly(int device, Driver::Pointer block) {
   try {
@@ -114,6 +101,9 @@ void release_quietly(int device, Driver::Pointer block) {
 }  // namespace
 
 Place current_place() { return place; }
+
+Relaxed::Relaxed() { driver().exchange_capture_mode(&mode_); }
+Relaxed::~Relaxed() { driver().exchange_capture_mode(&mode_); }
 
 AtPlace::AtPlace(Place now) : before_(place) { place = now; }
 AtPlace::~AtPlace() { place = before_; }
@@ -241,6 +231,11 @@ bool is_capturing(const Place& where) {
   int status = 0;
   api.check(api.is_capturing(where.stream, &status), "tell what a stream does");
   return status != 0;
+}
+
+void synchronise_device(int device) {
+  InContext context(device);
+  driver().check(driver().synchronize_context(), "wait for a device");
 }
 
 void synchronise(const Place& where) {

@@ -45,6 +45,19 @@ class InContext {
   bool pushed_ = false;
 };
 
+/// While it lives, calls of this thread that are unsafe while a stream records a graph do not spoil that.
+class Relaxed {
+ public:
+  Relaxed();
+  ~Relaxed();
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  static constexpr int relaxed_mode = 2;
+  int mode_ = relaxed_mode;  ///< then the one before
+};
+
 /// Kernels loaded into the devices they run on, each when it is first asked for. Its end, also while a stream records a
 /// graph, asks nothing of the driver: modules are unloaded later (retired_modules.h). Graphs of its kernels must not be
 /// replayed after it. Thread-safe.
@@ -105,6 +118,8 @@ class StreamMemory {
 std::vector<std::byte> read_bytes(const Place& place, const std::byte* address, std::size_t count);
 /// Does the stream of \p place record a graph rather than run?
 bool is_capturing(const Place& place);
+/// Waits for all streams of \p device; throws DeviceError where a kernel faulted.
+void synchronise_device(int device);
 /// Waits for the stream of \p place; throws DeviceError where a kernel faulted.
 void synchronise(const Place& place);
 

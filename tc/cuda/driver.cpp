@@ -70,6 +70,8 @@ void bind(Driver& driver) {
   library.bind("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.resident_blocks);
   library.bind("cuMemAlloc_v2", driver.allocate);
   library.bind("cuMemFree_v2", driver.release);
+  library.bind("cuMemHostAlloc", driver.allocate_host);
+  library.bind("cuMemFreeHost", driver.release_host);
   library.bind("cuMemsetD8Async", driver.fill);
   library.bind("cuMemcpyHtoDAsync_v2", driver.copy_to_device);
   library.bind("cuMemcpyDtoHAsync_v2", driver.copy_to_host);

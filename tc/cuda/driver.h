@@ -45,6 +45,8 @@ struct Driver {
   int (*resident_blocks)(int* of_a_processor, Function, int threads, std::size_t shared_bytes) = nullptr;
   int (*allocate)(Pointer*, std::size_t bytes) = nullptr;
   int (*release)(Pointer) = nullptr;
+  int (*allocate_host)(void**, std::size_t bytes, unsigned flags) = nullptr;
+  int (*release_host)(void*) = nullptr;
   int (*fill)(Pointer, unsigned char value, std::size_t bytes, Stream) = nullptr;
   int (*copy_to_device)(Pointer, const void* from, std::size_t bytes, Stream) = nullptr;
   int (*copy_to_host)(void* to, Pointer, std::size_t bytes, Stream) = nullptr;

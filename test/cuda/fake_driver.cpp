@@ -50,6 +50,15 @@ void copy_first_to_last(void** pointers, std::size_t count, unsigned threads) {
   clock_milliseconds += 1.0 / threads;
 }
 
+/// What the kernel of the runtime does that raises flags of the host: \p pointers are these, then bytes of the device.
+void raise_flags(void** pointers, std::size_t count) {
+  for (std::size_t i = 1; i < count; ++i) {
+    if (!pointers[i]) continue;
+    const int value = given_byte >= 0 ? given_byte : *static_cast<unsigned char*>(pointers[i]);
+    if (value != 0) static_cast<unsigned char*>(pointers[0])[i - 1] = 1;
+  }
+}
+
 bool is_faulty(const void* context) {
   const char* device = std::getenv("TC_FAKE_FAULTY_DEVICE");
   return device && reinterpret_cast<std::uintptr_t>(context) == 0x100u + static_cast<unsigned>(std::atoi(device));
@@ -209,7 +218,7 @@ EXPORT int cuModuleLoadData(void** module, const void*) {
   std::lock_guard lock(mutex);
   *module = new_handle();
   if (contexts.empty()) return invalid_context;
-  if (capturing) return capture_unsupported;
+  if (capturing && capture_mode != relaxed_mode) return capture_unsupported;
   return called("cuModuleLoadData", contexts.empty() ? "without context" : "on",
                 contexts.empty() ? nullptr : contexts.back());
 }
@@ -233,7 +242,9 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
                           unsigned shared, void* stream, void** parameters, void** extra) {
   std::lock_guard lock(mutex);
   if (!contexts.empty() && is_faulty(contexts.back())) return 700;
-  if (copies() && extra)
+  if (name_of(function) == "tc_raise")
+    raise_flags(static_cast<void**>(extra[1]), *static_cast<std::size_t*>(extra[3]) / sizeof(void*));
+  else if (copies() && extra)
     copy_first_to_last(static_cast<void**>(extra[1]), *static_cast<std::size_t*>(extra[3]) / sizeof(void*),
                        bx * by * bz);
   if (!recording) return 0;
@@ -284,6 +295,21 @@ EXPORT int cuMemFree_v2(std::uint64_t pointer) {
   blocks.erase(pointer);
   std::free(reinterpret_cast<void*>(pointer));
   return 0;
+}
+EXPORT int cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  std::lock_guard lock(mutex);
+  int code = called_in_context("cuMemHostAlloc", bytes, flags);
+  if (code != 0) return code;
+  if (capturing && capture_mode != relaxed_mode) return capture_unsupported;
+  constexpr int poison = 0xa5;
+  *pointer = std::memset(std::malloc(bytes), poison, bytes);
+  return 0;
+}
+EXPORT int cuMemFreeHost(void* pointer) {
+  std::lock_guard lock(mutex);
+  int code = called_relaxed_in_capture("cuMemFreeHost");
+  if (code == 0) std::free(pointer);
+  return code;
 }
 EXPORT int cuMemsetD8Async(std::uint64_t pointer, unsigned char value, std::size_t bytes, void*) {
   std::lock_guard lock(mutex);

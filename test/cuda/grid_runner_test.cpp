@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
+#include "tc/base/str.h"
 #include "tc/engine/engine.h"
+#include "tc/engine/run/earlier_run_error.h"
 #include "test/cuda/compiled.h"
 #include "test/cuda/fake_driver.h"
 #include "test/support/expect_error.h"
@@ -137,15 +139,78 @@ TEST_F(GridRunnerTest, WaitsOnceForTheTestsOfALaunch) {
   EXPECT_EQ(count("cuStreamSynchronize"), 1) << FakeDriver::calls();
 }
 
+TEST_F(GridRunnerTest, KeepsWhatTestsFindForTheNextCall) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled(gather, {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30})});
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  executable->prepare();
+  FakeDriver::forget();
+  FakeDriver::give_byte(1);
+  executable->run_unchecked(arguments, TestOutcome::Kept);
+  FakeDriver::give_byte(0);
+  executable->run_unchecked(arguments, TestOutcome::Kept);
+  EXPECT_EQ(count("cuStreamSynchronize") + count("cuCtxSynchronize") + count("cuMem"), 0) << FakeDriver::calls();
+  EXPECT_EQ(count("cuLaunchKernel tc_raise"), 2) << FakeDriver::calls();
+  EXPECT_ERROR(
+      executable->check_earlier_runs(), EarlierRunError,
+      "in an earlier run of 'f', which did not wait for its tests, subscript 0 of A, 'I(i)', must be in [0, 100)");
+  EXPECT_NO_THROW(executable->check_earlier_runs());
+}
+
+TEST_F(GridRunnerTest, EachTestHasAFlagOfItsOwn) {
+  TC_NEEDS_NVRTC();
+  std::string text = "def f(float(N) A", sum = "0";
+  for (int i = 0; i < 10; ++i) {
+    text += str(", int32(M) I", i);
+    sum += str(" + A(I", i, "(i))");
+  }
+  std::vector<TensorSpec> inputs(11, contiguous(DType::Int32, {30}));
+  inputs[0] = contiguous(DType::Float32, {100});
+  auto executable = compiled(text + ") -> (B) { B(i) = " + sum + " }", inputs);
+  std::vector<void*> arguments(12, b_.data);
+  arguments[0] = a_.data, arguments[11] = c_.data;
+  executable->run_unchecked(arguments.data(), TestOutcome::Kept);
+  EXPECT_EQ(count("cuLaunchKernel tc_raise"), 2) << FakeDriver::calls();
+  EXPECT_NE(FakeDriver::calls().find("cuMemHostAlloc 10 3"), std::string::npos) << FakeDriver::calls();
+}
+
+TEST_F(GridRunnerTest, AllExecutablesAreCheckedBehindAllRuns) {
+  TC_NEEDS_NVRTC();
+  auto first = compiled(gather, {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30})});
+  auto second = compiled(gather, {contiguous(DType::Float32, {101}), contiguous(DType::Int32, {30})});
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  FakeDriver::give_byte(0);
+  first->run_unchecked(arguments, TestOutcome::Kept);
+  EXPECT_NO_THROW(check_all_earlier_runs());
+  FakeDriver::give_byte(1);
+  second->run_unchecked(arguments, TestOutcome::Kept);
+  FakeDriver::forget();
+  EXPECT_ERROR(check_all_earlier_runs(), EarlierRunError, "must be in [0, 101)");
+  EXPECT_GE(count("cuCtxSynchronize"), 1) << FakeDriver::calls();
+  EXPECT_NO_THROW(check_all_earlier_runs());
+}
+
+TEST_F(GridRunnerTest, TestsWithoutWaitingAreRecordedInACapture) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled(gather, {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30})});
+  executable->prepare();
+  FakeDriver::forget();
+  FakeDriver::capture(true);
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  EXPECT_NO_THROW(executable->run_unchecked(arguments, TestOutcome::Kept));
+  EXPECT_EQ(count("cuLaunchKernel"), count("cu")) << FakeDriver::calls();
+  FakeDriver::capture(false);
+}
+
 TEST_F(GridRunnerTest, RefusesToTestIndexTensorsInACapture) {
   TC_NEEDS_NVRTC();
   auto executable = compiled(gather, {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30})});
   executable->prepare();
   FakeDriver::capture(true);
   void* arguments[] = {a_.data, b_.data, c_.data};
-  EXPECT_ERROR(
-      executable->run_unchecked(arguments), ArgumentError,
-      "'f' tests the values of its index tensors on each call, which a graph cannot: call it outside of the capture");
+  EXPECT_ERROR(executable->run_unchecked(arguments), ArgumentError,
+               "'f' tests the values of its index tensors on each call, which a graph cannot: call it outside of the "
+               "capture, or do not wait for them: defer_checks()");
 }
 
 TEST_F(GridRunnerTest, ProfilesByEvents) {

@@ -283,3 +283,75 @@ except tc.DeviceError as error:
     print(error)
 """)
     assert "no CUDA driver was found" in out and "/nowhere/libcuda.so" in out
+
+
+GATHER = """
+import ctypes
+G = tc.define("def f(float(N) A, int32(M) I) -> (B) { B(i) = A(I(i)) }").f
+
+class Indices(OnGpu):
+    def __init__(self, n):
+        super().__init__(n)
+        self.array = np.zeros(n, "i4")
+        self.managed.tensor.data, self.managed.tensor.dtype = self.array.ctypes.data, Type(0, 32, 1)
+
+A, I, B = OnGpu(100), Indices(30), OnGpu(30)
+e = tc.compile(G, A, I, out=B)
+driver.fake_give_byte(1)
+"""
+
+
+def test_tests_of_index_tensors_are_awaited_or_deferred():
+    out = run(GATHER + """
+try:
+    e(A, I, out=B)
+except tc.ArgumentError as error:
+    print(type(error).__name__, error)
+e.defer_checks()
+driver.fake_forget()
+e(A, I, out=B)
+driver.fake_give_byte(0)
+assert "Synchronize" not in calls(), calls()
+try:
+    e(A, I, out=B)
+except tc.EarlierRunError as error:
+    print(error)
+e(A, I, out=B)
+tc.check()
+driver.fake_give_byte(1)
+e(A, I, out=B)
+try:
+    tc.check()
+except tc.ArgumentError as error:
+    print("check:", error)
+tc.check()
+assert "cuCtxSynchronize" in calls()
+driver.fake_give_byte(0)
+e.defer_checks(False)
+driver.fake_forget()
+e(A, I, out=B)
+assert "cuStreamSynchronize" in calls()
+""")
+    lines = out.splitlines()
+    assert lines[0].startswith("ArgumentError subscript 0 of A, 'I(i)', must be in [0, 100)")
+    assert lines[1].startswith("in an earlier run of 'f', which did not wait for its tests, subscript 0 of A") and lines[2].startswith("check: in an")
+
+
+def test_deferred_tests_are_captured():
+    run(GATHER + """
+e.defer_checks()
+e.prepare()
+driver.fake_forget()
+driver.fake_capture(1)
+e(A, I, out=B)
+assert {line.split()[0] for line in calls().splitlines()} == {"cuLaunchKernel"}, calls()
+""")
+
+
+def test_nothing_is_deferred_on_a_cpu():
+    e = tc.compile(tc.define("def f(float(N) A, int32(M) I) -> (B) { B(i) = A(I(i)) }").f, tc.spec((4,)), tc.spec((2,), "int32"))
+    e.defer_checks()
+    np = pytest.importorskip("numpy")
+    with pytest.raises(tc.ArgumentError, match="must be in"):
+        e(np.zeros(4, "f4"), np.full(2, 4, "i4"))
+    tc.check()

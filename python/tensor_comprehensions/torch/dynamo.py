@@ -113,6 +113,8 @@ class _Guarded:
     def __call__(self, *inputs):
         try:
             made = self.runner(inputs)
+        except tc.EarlierRunError:
+            raise
         except Exception as error:  # whatever it is, torch's own operators give the result or raise the error
             if not self.told:
                 self.told = True
@@ -327,7 +329,7 @@ def _compiler_of(kind, compiler, recording, tensors=()):
             return make_boxed_func(module.forward)
         if recording is not None:
             try:
-                return recorded(run, module, example_inputs, kind, recording)
+                return recorded(run, module, example_inputs, kind, recording, report.executables)
             except Exception as error:  # torch's functions for it are private ones, which may change
                 report.not_recorded = str(error) if isinstance(error, Decline) else f"{type(error).__name__}: {error}"
                 log.info("a %s graph is not recorded: %s", kind, report.not_recorded)

@@ -48,8 +48,8 @@ def _boxed(call):
     return boxed
 
 
-def recorded(call, module, inputs, kind: str, recording: Recording):
-    """`call`, which runs the graph `module` for inputs like the fake `inputs`, recorded by its second call and replayed by further ones; its
+def recorded(call, module, inputs, kind: str, recording: Recording, executables):
+    """`call`, which runs `executables` for the graph `module` and inputs like the fake `inputs`, recorded by its second call and replayed by further ones; its
     results are overwritten by the next call, as with Inductor. Raises Decline with the reason where it cannot be."""
     from torch._inductor.cudagraph_trees import cudagraphify_impl, get_manager
     from torch._inductor.cudagraph_utils import get_placeholder_info
@@ -77,9 +77,15 @@ def recorded(call, module, inputs, kind: str, recording: Recording):
         placeholders=get_placeholder_info(module.graph),
         mutated_input_idxs=(),
     )
-    made._boxed_call = True
     log.info("a %s graph is recorded", kind)
-    return made
+
+    def checked(given):
+        for executable in executables:
+            executable._check_earlier()
+        return made(given)
+
+    checked._boxed_call = True
+    return checked
 
 
 def forget_recordings():

@@ -223,6 +223,7 @@ class Runner:
         """The program compiled for inputs all of which a call gives; None where it only makes views."""
         if self._unbound is None and self._defs:
             self._unbound = self._compile_whole(self._compiler, self._text, self._defs)
+            self._unbound.defer_checks()
         return self._unbound
 
     def _compile_whole(self, compiler, text, defs):
@@ -301,6 +302,7 @@ class Runner:
             run = self._compiler.bind(self._text, specs, self._specs(self._writes), places, self._target)
         except tc.Error as error:
             return self._freeze_nothing(str(error).splitlines()[0])
+        run.defer_checks()
         seen = {made[1] for made in self._results if made[0] != "number"}
         fixed = [entry for entry in self._fixed_inputs if entry[1] not in of or entry[1] in seen]
         return _Frozen(run, [t for t in self._reads if t not in of], fixed, [(k, inputs[k]) for k, _ in held])

@@ -154,9 +154,9 @@ void Executable::check(std::span<const TensorView> inputs, std::span<const Tenso
   }
 }
 
-void Executable::launch(void* const* arguments, RunProfile* profile) const {
+void Executable::launch(void* const* arguments, RunProfile* profile, TestOutcome outcome) const {
   if (interpreter_) return interpreter_(arguments);
-  if (grid_) return grid_->run(arguments, profile ? &profile->kernels : nullptr);
+  if (grid_) return grid_->run(arguments, profile ? &profile->kernels : nullptr, outcome);
   if (!runs_here()) throw OptionsError(str("this machine cannot run code for target '", image_.target, "'"));
   WorkspaceLease workspace(pool_);
   for (std::size_t i = 0; i < image_.launches.size(); ++i) {
@@ -186,9 +186,15 @@ void Executable::run_code(std::size_t index, void* const* arguments, std::uint8_
   if (code != 0) throw ResourceError(str("no memory for the local buffers of '", image_.function, "'"));
 }
 
-void Executable::run_unchecked(void* const* arguments) const {
-  with_typed_errors("run", reproduction_for(image_), [&] { launch(arguments, nullptr); });
+void Executable::run_unchecked(void* const* arguments, TestOutcome outcome) const {
+  with_typed_errors("run", reproduction_for(image_), [&] { launch(arguments, nullptr, outcome); });
 }
+
+void Executable::check_earlier_runs() const {
+  if (grid_) grid_->check_earlier();
+}
+
+void check_all_earlier_runs() { GridRunner::check_all(); }
 
 void Executable::run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
   timed(inputs, outputs, false);

@@ -150,6 +150,10 @@ struct RunProfile {
   std::vector<std::chrono::nanoseconds> launches = {};  ///< of profile(), on a CPU: inside each launch, in order
 };
 
+/// What becomes of tests of index tensors on a GPU: the run waits for them and throws, or it does not wait and they are
+/// kept for a later call. On a CPU they are done before the run ends.
+enum class TestOutcome { Awaited, Kept };
+
 class GridRunner;
 
 /// The pointer of \p slot of \p image, for the pointers of all arguments and a workspace.
@@ -192,7 +196,9 @@ class Executable {
   /// On a GPU, pointers are the current place's, and kernels may still be at work when it returns.
   /// The launches only; \p arguments are the first elements of inputs, then outputs. Does not allocate after the first
   /// run. Values of index tensors are tested all the same.
-  void run_unchecked(void* const* arguments) const;
+  void run_unchecked(void* const* arguments, TestOutcome outcome = TestOutcome::Awaited) const;
+  /// Throws EarlierRunError where a test of a run that kept it has failed by now, and forgets it. Does not wait.
+  void check_earlier_runs() const;
   /// Makes what a run on the current place (cuda::current_place) would else make first, kernels loaded and memory for
   /// temporaries, so that a stream can be captured. Nothing for a CPU.
   void prepare() const;
@@ -201,7 +207,7 @@ class Executable {
 
  private:
   RunProfile timed(std::span<const TensorView> inputs, std::span<const TensorView> outputs, bool each_launch) const;
-  void launch(void* const* arguments, RunProfile* profile) const;
+  void launch(void* const* arguments, RunProfile* profile, TestOutcome outcome = TestOutcome::Awaited) const;
   void run_code(std::size_t launch, void* const* arguments, std::uint8_t* workspace, RunProfile* profile) const;
   void prepare_calls();
   bool may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const;
@@ -215,5 +221,8 @@ class Executable {
   std::unique_ptr<GridRunner> grid_;
   mutable WorkspacePool pool_;
 };
+
+/// Waits for the devices on which runs have kept tests, then does what check_earlier_runs() of all executables does.
+void check_all_earlier_runs();
 
 }  // namespace tc::engine

@@ -1,10 +1,13 @@
 #include "tc/engine/run/grid_runner.h"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
+#include <set>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/engine/run/earlier_run_error.h"
 #include "tc/engine/run/pointer_table.h"
 
 namespace tc::engine {
@@ -22,9 +25,28 @@ std::size_t end_of_run(const std::vector<FlagTest>& tests, std::size_t first) {
   return end;
 }
 
+std::vector<FlagTest> tests_of(const Image& image) {
+  std::vector<FlagTest> result;
+  for (const auto& launch : image.launches) result.insert(result.end(), launch.tests.begin(), launch.tests.end());
+  return result;
+}
+
+/// Those that there are. Never destroyed: executables may end while the statics of a process do.
+struct Runners {
+  ForkMutex mutex;
+  std::set<GridRunner*> all;
+};
+Runners& runners() {
+  static auto& only = *new Runners;
+  return only;
+}
+
 }  // namespace
 
-GridRunner::GridRunner(const Image& image) : image_(image), memory_(image.workspace_bytes) {
+GridRunner::GridRunner(const Image& image)
+    : image_(image), memory_(image.workspace_bytes), tests_(tests_of(image)), flags_(tests_.size()) {
+  for (std::size_t i = 0, tests = 0; i < image_.launches.size(); tests += image_.launches[i++].tests.size())
+    first_test_.push_back(tests);
   for (const auto& code : image_.modules) modules_.push_back(std::make_unique<cuda::LoadedKernels>(code));
   for (const auto& launch : image_.launches) {
     const auto& call = std::get<KernelCall>(launch.code);
@@ -34,12 +56,21 @@ GridRunner::GridRunner(const Image& image) : image_(image), memory_(image.worksp
   }
   std::sort(aligned_.begin(), aligned_.end());
   aligned_.erase(std::unique(aligned_.begin(), aligned_.end()), aligned_.end());
+  if (tests_.empty()) return;
+  std::lock_guard lock(runners().mutex);
+  runners().all.insert(this);
+}
+
+GridRunner::~GridRunner() {
+  std::lock_guard lock(runners().mutex);
+  runners().all.erase(this);
 }
 
 void GridRunner::prepare() {
   auto place = cuda::current_place();
   for (const auto& module : modules_) module->prepare(place.device);
   memory_.prepare(place);
+  if (!tests_.empty()) flags_.prepare(place.device);
 }
 
 void GridRunner::check_alignment(void* const* arguments) const {
@@ -55,7 +86,7 @@ void GridRunner::test(const cuda::Place& place, const Launch& launch, const std:
   if (cuda::is_capturing(place))
     throw ArgumentError(str("'", image_.function,
                             "' tests the values of its index tensors on each call, which a graph cannot: ",
-                            "call it outside of the capture"));
+                            "call it outside of the capture, or do not wait for them: defer_checks()"));
   for (std::size_t first = 0, end; first < launch.tests.size(); first = end) {
     end = end_of_run(launch.tests, first);
     auto begin = launch.tests[first].offset;
@@ -65,7 +96,27 @@ void GridRunner::test(const cuda::Place& place, const Launch& launch, const std:
   }
 }
 
-void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_time) {
+void GridRunner::keep(const cuda::Place& place, std::size_t launch, const std::byte* workspace) {
+  std::vector<const std::byte*> sources;
+  for (const auto& test : image_.launches[launch].tests) sources.push_back(workspace + test.offset);
+  if (!sources.empty()) flags_.raise(place, first_test_[launch], sources);
+}
+
+void GridRunner::check_earlier() {
+  if (const auto failed = flags_.take())
+    throw EarlierRunError(str("in an earlier run of '", image_.function, "', which did not wait for its tests, ",
+                              tests_[*failed].message, ": that run read or wrote other elements in their place"));
+}
+
+void GridRunner::check_all() {
+  std::lock_guard lock(runners().mutex);
+  std::set<int> devices;
+  for (const auto* runner : runners().all) devices.merge(runner->flags_.devices());
+  for (const int device : devices) cuda::synchronise_device(device);
+  for (auto* runner : runners().all) runner->check_earlier();
+}
+
+void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_time, TestOutcome outcome) {
   check_alignment(arguments);
   auto place = cuda::current_place();
   auto* workspace = memory_.at(place);
@@ -73,13 +124,17 @@ void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_ti
   if (workspace) lock.lock();
   std::optional<cuda::Timer> timer;
   if (kernel_time) timer.emplace(place);
-  for (const auto& launch : image_.launches) {
+  for (std::size_t l = 0; l < image_.launches.size(); ++l) {
+    const auto& launch = image_.launches[l];
     PointerTable table(launch.slots.size());
     for (std::size_t i = 0; i < launch.slots.size(); ++i)
       table[i] = pointer_of(launch.slots[i], image_, arguments, reinterpret_cast<std::uint8_t*>(workspace));
     const auto& call = std::get<KernelCall>(launch.code);
     modules_[call.module]->launch(place, call.kernel, table.data(), launch.slots.size());
-    test(place, launch, workspace);
+    if (outcome == TestOutcome::Awaited)
+      test(place, launch, workspace);
+    else
+      keep(place, l, workspace);
   }
   if (timer) *kernel_time += std::chrono::nanoseconds(timer->stop());
 }

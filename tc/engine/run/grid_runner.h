@@ -6,6 +6,7 @@
 
 #include "tc/base/fork.h"
 #include "tc/cuda/device.h"
+#include "tc/cuda/host_flags.h"
 #include "tc/engine/run/executable.h"
 
 namespace tc::engine {
@@ -15,23 +16,35 @@ class GridRunner {
  public:
   /// \p image must outlive it.
   explicit GridRunner(const Image& image);
+  ~GridRunner();
+  GridRunner(const GridRunner&) = delete;
+  GridRunner& operator=(const GridRunner&) = delete;
 
   void prepare();
   /// Puts the kernels into the current stream; \p arguments are pointers of the device. Waits only where index tensors
   /// are tested, and for \p kernel_time, which gets the time the device took. Throws ArgumentError for an address that
   /// is not aligned as the kernels need it, for values of index tensors outside the tensors they index, and where such
-  /// a test is wanted while the stream is captured.
-  void run(void* const* arguments, std::chrono::nanoseconds* kernel_time);
+  /// a test is wanted while the stream is captured. With TestOutcome::Kept the outcomes of tests are kept for
+  /// check_earlier() instead; kernels then read and write elements inside of tensors in the place of others.
+  void run(void* const* arguments, std::chrono::nanoseconds* kernel_time, TestOutcome outcome);
+  /// Throws EarlierRunError where a run by now has kept that a test failed, and forgets it.
+  void check_earlier();
+  /// check_earlier() of all that there are, behind all runs.
+  static void check_all();
 
  private:
   void check_alignment(void* const* arguments) const;
   void test(const cuda::Place& place, const Launch& launch, const std::byte* workspace) const;
+  void keep(const cuda::Place& place, std::size_t launch, const std::byte* workspace);
 
   const Image& image_;
   std::vector<std::unique_ptr<cuda::LoadedKernels>> modules_;  ///< those of the image
   cuda::StreamMemory memory_;
-  ForkMutex mutex_;                   ///< held while kernels that share temporaries are put into a stream
-  std::vector<std::size_t> aligned_;  ///< arguments that must be multiples of vector_alignment
+  ForkMutex mutex_;                      ///< held while kernels that share temporaries are put into a stream
+  std::vector<std::size_t> first_test_;  ///< of each launch, among those of all
+  std::vector<FlagTest> tests_;          ///< of all launches, in order
+  cuda::HostFlags flags_;                ///< for each of these whether it failed in a run that did not wait
+  std::vector<std::size_t> aligned_;     ///< arguments that must be multiples of vector_alignment
 };
 
 }  // namespace tc::engine

@@ -173,7 +173,7 @@ def test_a_graph_on_one_gpu_is_recorded(monkeypatch, kind):
     monkeypatch.setattr("torch._inductor.cudagraph_trees.cudagraphify_impl", lambda *given, **how: asked.append((given, how)) or given[0])
     graph, called = moved(traced(mlp(), torch.ones(4, 16))), []
     recording = Recording()
-    made = recorded(lambda *inputs: called.append(inputs), graph, [None] * 5, kind, recording)
+    made = recorded(lambda *inputs: called.append(inputs), graph, [None] * 5, kind, recording, [])
     inputs = [1, 2]
     made(inputs)
     assert called == [(1, 2)] and inputs == []
@@ -184,4 +184,4 @@ def test_a_graph_on_one_gpu_is_recorded(monkeypatch, kind):
 
 def test_a_graph_of_two_devices_is_not_recorded():
     with pytest.raises(tct.Decline, match="device"):
-        recorded(None, graph_of_two_devices(), [], "inference", Recording())
+        recorded(None, graph_of_two_devices(), [], "inference", Recording(), [])
