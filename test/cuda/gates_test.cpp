@@ -11,10 +11,10 @@ namespace tc::cuda {
 namespace {
 
 std::vector<KernelStats> kernels_of(const std::string& text, const std::vector<TensorSpec>& inputs,
-                                    const std::string& mapping = "") {
+                                    const std::string& mapping = "", const std::string& target = "cuda:sm_90") {
   engine::CompileOptions options;
   options.mapping = options::MappingOptions::parse(mapping);
-  options.target = Target::parse("cuda:sm_90");
+  options.target = Target::parse(target);
   return read_cubin(engine::compile(engine::define(text, "<gate>").functions.back(), inputs, {}, options)
                         ->image()
                         .modules.at(0)
@@ -61,11 +61,43 @@ TEST(Gate, TransposedMatrixProducts) {
   }
 }
 
+/// Orders of the indices of two operands.
+const char* const orders[] = {"A(m,k) * B(k,n)", "A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"};
+
+class GateOfUnits : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+/// A product of halves is computed by units for matrices, of which each loaded fragment feeds several. Where both operands
+/// are contiguous along the reduction, the machine has fewer addresses to compute.
+TEST_P(GateOfUnits, MatrixProducts) {
+  TC_NEEDS_NVRTC();
+  const auto& [target, type] = GetParam();
+  auto square = contiguous(*parse_dtype(type), {4096, 4096});
+  for (const std::string operands : orders) {
+    auto text = str("def mm(", type, "(N,N) A, ", type, "(N,N) B) -> (C) { C(m,n) +=! ", operands, " }");
+    auto stats = kernels_of(text, {square, square}, "", target).at(0);
+    SCOPED_TRACE(str(operands, "\n", to_string(stats)));
+    const auto products = stats.main_loop["HMMA"], fragments = stats.main_loop["LDSM"];
+    EXPECT_GT(fragments, 0);
+    EXPECT_GE(10 * products, 39 * fragments);
+    EXPECT_GE(stats.main_loop_share("HMMA"), operands == orders[1] ? 0.33 : 0.28);
+    EXPECT_EQ(stats.main_loop["BAR"], 1) << "copies run ahead";
+    EXPECT_TRUE(is_wide(stats, "LDGSTS"));
+    EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes + stats.stack_bytes, 0);
+    EXPECT_LE(stats.registers, 232);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, GateOfUnits,
+                         testing::Values(std::pair("cuda:sm_80", "float16"), std::pair("cuda:sm_90", "bfloat16")),
+                         [](const auto& info) {
+                           return str(std::string(info.param.first).substr(5), "_", info.param.second);
+                         });
+
 /// Tiles of 4 x 4: what a thread reads of a swizzled copy side by side is loaded at once, with few instructions for places.
 TEST(Gate, ProductsOfSmallTiles) {
   TC_NEEDS_NVRTC();
   auto square = contiguous(DType::Float32, {1024, 1024});
-  for (const char* operands : {"A(m,k) * B(k,n)", "A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"}) {
+  for (const char* operands : orders) {
     auto text = str("def mm(float(N,N) A, float(N,N) B) -> (C) { C(m,n) +=! ", operands, " }");
     auto stats = kernels_of(text, {square, square}, "register_tile=4x4").at(0);
     EXPECT_GE(stats.main_loop_share("FFMA"), 0.5) << operands << to_string(stats);

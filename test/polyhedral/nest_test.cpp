@@ -18,12 +18,12 @@ class NestTest : public IslTest {
  protected:
   NestTest() : scop_(product()), cluster_(cluster_views(scop_).at(0)), names_(nest_names(scop_, cluster_)) {}
 
-  Scop product(int depth = 32) const {
-    const std::string mn = "0 <= m < 64 and 0 <= n < 100", mnk = str(mn, " and 0 <= k < ", depth);
+  Scop product(int depth = 32, int rows = 64, int columns = 100) const {
+    const auto mn = str("0 <= m < ", rows, " and 0 <= n < ", columns), mnk = str(mn, " and 0 <= k < ", depth);
     auto scop = ScopBuilder(context())
-                    .input("A", {64, depth})
-                    .input("B", {depth, 100})
-                    .output("C", {64, 100})
+                    .input("A", {rows, depth})
+                    .input("B", {depth, columns})
+                    .output("C", {rows, columns})
                     .identity("I[m, n] : " + mn, "C[m, n]")
                     .accumulate("U[m, n, k] : " + mnk, "C[m, n]", {"A[m, k]", "B[k, n]"})
                     .scop();
@@ -304,7 +304,7 @@ TEST_F(GridNestTest, LawsAreNamed) {
                "breaks the law 'threads': the loop has 8 values and the block 4 threads along x; count the rounds in a "
                "loop above it, 'n%32/16'");
   EXPECT_ERROR(edited("n%32/4 on thread.x", "n%32/4 on thread.y"), OptionsError,
-               "'threads': two loops are along one dimension of the block");
+               "'threads': loops over two indices are along one dimension of the block");
   EXPECT_ERROR(edited("U: k/8 with copies in 2 slots", "U: k/8 with copies"), OptionsError,
                "breaks the law 'copies': they are asynchronous where");
   EXPECT_ERROR(edited("m%4 unrolled  n%4 lanes", "n%4 lanes  m%4 unrolled"), OptionsError, "breaks the law 'lanes'");
@@ -316,6 +316,112 @@ TEST_F(GridNestTest, LawsAreNamed) {
       "law 'order': nests of these loops that can be made have 'blocks of 8x4 threads");
   EXPECT_ERROR(edited("on grid.y", "on grid.w"), OptionsError, "'w' is none of x, y, z");
   EXPECT_ERROR(edited("on grid.y", "on rows"), OptionsError, "'rows' is no place, as 'cores', 'grid.x', 'thread.x'");
+}
+
+/// A product of halves as a kernel in which units for matrices compute.
+class UnitNestTest : public GridNestTest {
+ protected:
+  UnitNestTest() {
+    scop_ = product(64, 128, 128);
+    for (const char* operand : {"A", "B"}) scop_.tensor(operand).type = DType::BFloat16;
+    scop_.statement("U").product = true;
+    cluster_ = cluster_views(scop_).at(0);
+    names_ = nest_names(scop_, cluster_);
+  }
+
+  /// Tiles of a warp of \p rows x \p columns, and warps along both.
+  static GridClusterMapping by_units(std::int64_t rows, std::int64_t columns, std::int64_t warp_rows,
+                                     std::int64_t warp_columns) {
+    GridClusterMapping result;
+    const auto along = [](std::int64_t tile, int dimension) { return tile < 128 ? dimension : -1; };
+    result.members = {
+        {rows * warp_rows, along(rows * warp_rows, 1), {1, 1, 8, {1, rows, warp_rows}}},
+        {columns * warp_columns, along(columns * warp_columns, 0), {0, 2, 4, {2, columns, warp_columns}}}};
+    result.grid = {128 / (columns * warp_columns), 128 / (rows * warp_rows), 1};
+    result.block = {4, 8 * warp_rows, warp_columns};
+    result.others.tile = result.others.vector = result.others.unroll = true;
+    result.statements = {{"U", {}}};
+    result.statements[0].tile = result.statements[0].unroll = true;
+    result.statements[0].unit = {"m16n8k16", 0, 1, 2};
+    result.blocks = {"U", 2, 32, 2};
+    result.copies = {{"U", 0, 2, 2, 8, 1, GridCopy::Way::Asynchronous},
+                     {"U", 1, 1, 1, 8, 1, GridCopy::Way::Asynchronous}};
+    result.staged = {"C"};
+    result.shared_bytes = 49152;
+    result.blocks_per_multiprocessor = 1;
+    return result;
+  }
+  GridClusterMapping edited(const std::vector<std::pair<std::string, std::string>>& changes) const {
+    auto result = text(by_units(32, 16, 2, 2));
+    for (const auto& [from, to] : changes) {
+      auto place = result.find(from);
+      EXPECT_NE(place, std::string::npos) << from;
+      for (; place != std::string::npos; place = result.find(from, place + to.size()))
+        result.replace(place, from.size(), to);
+    }
+    return read(result);
+  }
+};
+
+TEST_F(UnitNestTest, WarpsAreASecondLoopOnThreads) {
+  EXPECT_EQ(text(by_units(32, 16, 2, 2)), R"(nest of I, U
+  blocks of 4x16x2 threads, shared bytes 49152, blocks per multiprocessor 1
+  m/64 on grid.y
+    n/32 on grid.x
+      copy A of U to shared memory along k, 8 of k at once, asynchronous
+      copy B of U to shared memory along n, 8 of n at once, asynchronous
+      keep C
+      added statements points innermost, unrolled, in lanes
+      I: m%64/32 on thread.y  m%32/8 unrolled  m%8 on thread.y  n%32/16 on thread.z  n%16/8 unrolled  n%8/2 on thread.x  n%2 lanes
+      U: k/32 with copies in 2 slots  k%32 unrolled  m%64/32 on thread.y  m%32/8 unrolled  m%8 on thread.y  n%32/16 on thread.z  n%16/8 unrolled  n%8/2 on thread.x  n%2 unrolled  by unit m16n8k16)");
+  EXPECT_NE(text(by_units(16, 8, 1, 1)).find("I: m%16/8 unrolled  m%8 on thread.y  n%8/2 on thread.x  n%2 lanes"),
+            std::string::npos);
+  auto rounds = by_units(32, 16, 2, 2);
+  rounds.members[1].tile = 64;
+  rounds.grid[0] = 2;
+  EXPECT_NE(text(rounds).find("n%64/32 unrolled  n%32/16 on thread.z  n%16/8 unrolled  n%8/2 on thread.x"),
+            std::string::npos)
+      << text(rounds);
+  EXPECT_EQ(read(text(rounds)), rounds);
+}
+
+TEST_F(UnitNestTest, HasATextThatIsReadBack) {
+  for (std::int64_t rows : {16, 32, 64})
+    for (std::int64_t columns : {8, 16, 64})
+      for (std::int64_t warp_rows : {1, 2, 4})
+        for (std::int64_t warp_columns : {1, 2, 4}) {
+          if (rows * warp_rows > 128 || columns * warp_columns > 128) continue;
+          const auto mapping = by_units(rows, columns, warp_rows, warp_columns);
+          EXPECT_EQ(read(text(mapping)), mapping) << text(mapping) << "\n" << to_string(read(text(mapping)));
+          if (HasFailure()) return;
+        }
+}
+
+TEST_F(UnitNestTest, EditsBecomeMappings) {
+  auto wanted = by_units(32, 16, 2, 2);
+  wanted.blocks.slots = 3;
+  EXPECT_EQ(edited({{"in 2 slots", "in 3 slots"}}), wanted);
+  EXPECT_EQ(edited({{"m%64/32", "m%64/16"}, {"m%32/8", "m%16/8"}, {"4x16x2", "4x32x2"}}), by_units(16, 16, 4, 2));
+  wanted = by_units(32, 16, 2, 2);
+  wanted.statements.clear();
+  wanted.others.unroll = true;
+  EXPECT_TRUE(edited({{"  by unit m16n8k16", ""}}).statement("U").unit.name.empty());
+}
+
+TEST_F(UnitNestTest, LawsAreNamed) {
+  EXPECT_ERROR(edited({{"m16n8k16", "m8n8k4"}}), OptionsError, "breaks the law 'unit': there is no unit 'm8n8k4' but");
+  EXPECT_ERROR(edited({{"by unit m16n8k16", "by unit"}}), OptionsError, "a unit is missing at the end");
+  EXPECT_ERROR(edited({{"by unit m16n8k16", "by unit m16n8k16  k%32"}}), OptionsError,
+               "'k%32' stands behind the unit, which is the last word");
+  EXPECT_ERROR(edited({{"by unit", "by hand"}}), OptionsError, "");
+  EXPECT_ERROR(edited({{"m%8 on thread.y", "m%8 unrolled"}}), OptionsError,
+               "breaks the law 'unit': 8 threads along y have neighbouring rows");
+  EXPECT_ERROR(edited({{"m%64/32 on thread.y", "m%64/32 on thread.x"}}), OptionsError,
+               "'threads': loops over two indices are along one dimension of the block");
+  EXPECT_ERROR(edited({{"      copy B of U to shared memory along n, 8 of n at once, asynchronous\n", ""}}),
+               OptionsError, "breaks the law 'unit': it reads copies of both operands");
+  scop_.tensor("A").type = DType::Float32;
+  EXPECT_ERROR(edited({}), OptionsError, "breaks the law 'unit': it does not multiply elements of float32");
 }
 
 }  // namespace

@@ -47,9 +47,12 @@ int between(int least, int most, std::mt19937& random) {
 Scop draw_scop(unsigned seed, std::mt19937& random) {
   auto context = std::make_shared<polyhedral::Context>();
   const auto size = [&] { return random() % 2 == 0 ? 1 << between(2, 9, random) : between(1, 300, random); };
-  switch (seed % 6) {
+  const auto tiles = [&] { return 32 * between(1, 8, random); };
+  switch (seed % 7) {
     case 0:
       return polyhedral::scops::product(context, size(), size(), size());
+    case 6:
+      return polyhedral::scops::product_of_halves(context, tiles(), tiles(), 2 * tiles(), seed % 2 == 0);
     case 1:
       return polyhedral::scops::matmul_bias_relu(context, size(), size(), size());
     case 2:
@@ -83,10 +86,27 @@ MappingOptions random_options(std::mt19937& random) {
       .with_reduce_in_block(random() % 4 != 0);
 }
 
+/// \p mapping of a product by units with other warps, and with or without the unit, which computes the same by
+/// multiply-adds.
+void disturb_warps(GridClusterMapping& mapping, std::mt19937& random) {
+  for (auto& member : mapping.members) {
+    auto& warps = member.threads.warps;
+    if (warps.dimension < 0 || random() % 2 == 0 || warps.count % 2 != 0) continue;
+    auto& threads = mapping.block[static_cast<std::size_t>(warps.dimension)];
+    warps.count /= 2;
+    threads /= 2;
+    if (warps.count == 1 || random() % 2 == 0) warps.run = member.tile / warps.count;
+  }
+  for (auto& statement : mapping.statements)
+    if (random() % 3 == 0) statement.unit = {};
+  if (random() % 3 == 0) mapping.blocks.slots = between(2, 4, random);
+}
+
 /// A random mapping, legal or not worth it alike.
 void disturb(GridClusterMapping& mapping, const ClusterView& cluster, std::mt19937& random) {
   const auto flip = [&](bool& flag) { flag = random() % 4 == 0 ? !flag : flag; };
   for (auto& member : mapping.members) {
+    if (member.threads.has_warps()) return disturb_warps(mapping, random);
     if (random() % 3 == 0) member.tile = between(0, 40, random);
     if (random() % 4 == 0 && member.threads.dimension >= 0) member.threads.run = 1 << random() % 3;
   }
@@ -256,6 +276,10 @@ void expect_same(const SpreadIterator& nest, const SpreadIterator& mapping) {
   if (is_spread(mapping)) {
     EXPECT_EQ(std::tuple(nest.dimension, nest.run, nest.count),
               std::tuple(mapping.dimension, mapping.run, mapping.count));
+  }
+  EXPECT_EQ(nest.warps.count, mapping.warps.count);
+  if (mapping.warps.count > 1) {
+    EXPECT_EQ(nest.warps, mapping.warps);
   }
 }
 

@@ -45,6 +45,15 @@ inline Scop product(std::shared_ptr<Context> context, int m, int n, int k, const
       .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", k), "C[i, j]", {a, b})
       .scop();
 }
+/// The same of halves, whose sums are floats; \p transposed: of B[j, k].
+inline Scop product_of_halves(std::shared_ptr<Context> context, int m, int n, int k, bool transposed) {
+  auto scop = product(std::move(context), m, n, k, "A[i, k]", transposed ? "B[j, k]" : "B[k, j]");
+  for (const char* operand : {"A", "B"}) scop.tensor(operand).type = DType::BFloat16;
+  auto& b = scop.tensor("B");
+  if (transposed) b.extent = {n, k}, b.strides = {k, 1};
+  scop.statement("U").product = true;
+  return scop;
+}
 inline Scop square_product(std::shared_ptr<Context> context, int n, const char* a = "A[i, k]",
                            const char* b = "B[k, j]") {
   return product(std::move(context), n, n, n, a, b);

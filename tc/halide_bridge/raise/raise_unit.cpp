@@ -1,6 +1,5 @@
 #include "tc/halide_bridge/raise/raise_unit.h"
 
-#include <array>
 #include <string>
 #include <vector>
 

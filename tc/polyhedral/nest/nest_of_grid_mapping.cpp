@@ -205,6 +205,22 @@ class NestOfGridMapping {
     return result;
   }
 
+  /// The digits of \p span that count warps, where there are several, and their rounds; \p mod is that of the ones below.
+  void take_warps(const SpreadSpan& span, std::vector<NestLoop>& loops, std::int64_t& mod) const {
+    const auto& warps = span.threads.warps;
+    const auto round = warps.run * warps.count;
+    if (warps.count == 1) return;
+    if (span.extent > round) {
+      loops.push_back(loop_over(span.index, mod, round));
+      mod = round;
+    }
+    auto loop = loop_over(span.index, mod, warps.run);
+    loop.place = NestPlace::Thread;
+    loop.dimension = warps.dimension;
+    loops.push_back(loop);
+    mod = warps.run;
+  }
+
   /// The digits of \p span: rounds and threads go to \p loops, what a thread takes of neighbouring values to \p runs.
   void take_apart(const SpreadSpan& span, std::vector<NestLoop>& loops,
                   std::vector<std::pair<int, NestLoop>>& runs) const {
@@ -212,13 +228,7 @@ class NestOfGridMapping {
     if (dimension < 0) return loops.push_back(loop_over(span.index, span.mod, span.step));
     const auto round = run * (count > 0 ? count : threads_along(dimension));
     auto mod = span.mod;
-    if (span.threads.has_warps()) {
-      auto loop = loop_over(span.index, mod, warps.run);
-      loop.place = NestPlace::Thread;
-      loop.dimension = warps.dimension;
-      loops.push_back(loop);
-      mod = warps.run;
-    }
+    if (span.threads.has_warps()) take_warps(span, loops, mod);
     if (std::min(span.extent, mod > 0 ? mod : span.extent) > round) {
       loops.push_back(loop_over(span.index, mod, round));
       mod = round;

@@ -1,7 +1,6 @@
 #include "tc/strategy/grid/tile_units.h"
 
 #include "tc/base/dtype.h"
-#include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/grid/contraction_copies.h"
 #include "tc/strategy/grid/spread_over_grid.h"
 #include "tc/strategy/grid/tile_contraction.h"

@@ -25,6 +25,17 @@ std::int64_t blocks_of(const NestLoop& loop, std::int64_t count) {
   return loop.blocks > 0 ? std::min(loop.blocks, count) : count;
 }
 
+/// Spreads \p it over the threads of \p loop, of warps where a loop above it is on threads too.
+void add_threads(const NestLoop& loop, const KernelShape& shape, SpreadIterator& it) {
+  const auto outer = it;
+  it.dimension = loop.dimension;
+  it.run = loop.digit.step;
+  it.count = shape.block[static_cast<std::size_t>(loop.dimension)];
+  if (outer.dimension < 0) return;
+  it.count = loop.digit.mod / loop.digit.step;
+  it.warps = {outer.dimension, outer.run, outer.dimension == loop.dimension ? outer.count / it.count : outer.count};
+}
+
 /// Does \p loop count blocks of a reduction? Rounds of threads stand above the threads of the same index.
 bool is_cut(const NestLoop& loop, const std::vector<NestLoop>& branch, const KernelShape& shape) {
   if (loop.slots > 0) return true;
@@ -68,11 +79,7 @@ ThreadSpread thread_spread(const PricedCluster& cluster, const Nest& nest, int i
   for (const auto& loop : branch) {
     auto* it = iterator_of(cluster, loop.digit.index, index, result);
     if (!it) continue;
-    if (loop.place == NestPlace::Thread) {
-      it->dimension = loop.dimension;
-      it->run = loop.digit.step;
-      it->count = shape.block[static_cast<std::size_t>(loop.dimension)];
-    }
+    if (loop.place == NestPlace::Thread) add_threads(loop, shape, *it);
     if (loop.place == NestPlace::Lanes) result.vector = static_cast<int>(it - result.iterators.data());
     if (is_cut(loop, branch, shape)) it->cut = loop.digit.step;
     result.together = result.together || loop.place == NestPlace::Threads;
