@@ -129,7 +129,7 @@ def models_text(content: dict) -> str:
             scaled(row.get("share"), 100), *(scaled(times.get(name), 1e3, 3) for name in ("eager", "inductor", "tc")), scaled(best, 1e3, 3),
             scaled(ratio(times.get("inductor"), times.get("tc")), 1, 2), scaled(row.get("first_call"), 1), scaled(theirs, 1)])
         lines += [f"{row['case']}: left {text}" for text in row.get("left", [])] + [f"{row['case']}: {text}" for text in row.get("warnings", [])]
-        lines += [f"{row['case']}: no graph: {row['graph_failed']}"] if "graph_failed" in row else []
+        lines += [f"{row['case']}: not recorded: {row['graph_failed']}"] if "graph_failed" in row else []
     header = ["model", "status", "error", "launches", "% taken", "eager ms", "inductor ms", "tc ms", "tc, reduce-overhead ms", "inductor / tc",
               "first call s", "inductor's s"]
     return "## models\n\n" + table(header, table_rows) + "".join(f"\n* {line}" for line in lines) + "\n"

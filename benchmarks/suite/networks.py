@@ -180,7 +180,7 @@ class Decoder(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, ids):
-        x = self.words(ids) + self.places(torch.arange(ids.shape[1]))
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
         for b in self.blocks:
             q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in b["qkv"](b["n1"](x)).chunk(3, -1))
             a = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -204,7 +204,7 @@ class Encoder(nn.Module):
         self.body = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
     def forward(self, ids):
-        x = self.words(ids) + self.places(torch.arange(ids.shape[1])) + self.kinds(torch.zeros_like(ids))
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1], device=ids.device)) + self.kinds(torch.zeros_like(ids))
         return self.body(self.norm(x))
 
 

@@ -163,7 +163,7 @@ class Runner:
     """A program ready to run: `runner(inputs)` gives the list of its results. Any number of threads may call it.
 
     `fakes` are the fake tensors of the inputs, whose strides the program is compiled for; `parts` are (Def, items) of its
-    nodes, `launches` what one run starts. The inputs whose numbers are keys of `frozen` are the same tensors in every call, or
+    nodes, `text` the whole, `launches` what one run starts. The inputs whose numbers are keys of `frozen` are the same tensors in every call, or
     nearly: the executable holds them, those of `frozen`, where all are known, or those of the first call.
     Raises PartFailed for a node that the compiler does not take, tc.Error where it takes each but not the whole.
     """
@@ -183,7 +183,7 @@ class Runner:
             if t is not None
         ]
         self.parts, self.launches = [], 0
-        self._unbound, self._reads, self._writes, self._text, self._defs = None, [], [], "", []
+        self._unbound, self._reads, self._writes, self.text, self._defs = None, [], [], "", []
         self._plan()
         self._may_freeze = [(k, t) for k, t, *_ in self._fixed_inputs if k in frozen and t in self._reads]
         self._frozen, self._bindings = None, 0
@@ -205,7 +205,7 @@ class Runner:
         made.inputs = [t for t in made.inputs if t in read]
         made.constants = {t: data for t, data in made.constants.items() if t in read}
         self._reads, self._writes = [*made.inputs, *made.constants], list(dict.fromkeys(r.value.tensor for r in results))
-        self._text = program_text(made, self._defs)
+        self.text = program_text(made, self._defs)
         self.parts = [(d, d.items) for d in self._defs if not d.items[0].reshape]
 
     def _compile(self, frozen):
@@ -222,7 +222,7 @@ class Runner:
     def _run(self):
         """The program compiled for inputs all of which a call gives; None where it only makes views."""
         if self._unbound is None and self._defs:
-            self._unbound = self._compile_whole(self._compiler, self._text, self._defs)
+            self._unbound = self._compile_whole(self._compiler, self.text, self._defs)
             self._unbound.defer_checks()
         return self._unbound
 
@@ -299,7 +299,7 @@ class Runner:
         specs = [of.get(t, spec) for t, spec in zip(self._reads, self._specs(self._reads))]
         places = [i for i, t in enumerate(self._reads) if t in of]
         try:
-            run = self._compiler.bind(self._text, specs, self._specs(self._writes), places, self._target)
+            run = self._compiler.bind(self.text, specs, self._specs(self._writes), places, self._target)
         except tc.Error as error:
             return self._freeze_nothing(str(error).splitlines()[0])
         run.defer_checks()

@@ -1,5 +1,8 @@
 """The backend on tensors of a GPU that is not there: what it takes, for which target, and what attention's operators of GPUs compute."""
 
+import pathlib
+import subprocess
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -7,6 +10,7 @@ from fake_cuda import TARGET, moved, taken, traced
 from suite import networks
 from torch import nn
 
+import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
 from tensor_comprehensions.torch.dynamo import compile_graph
 from tensor_comprehensions.torch.recording import Recording, recorded
@@ -48,6 +52,60 @@ def test_training_is_taken(dtype):
     graph = traced(encoder().to(dtype), torch.ones(2, 5, 16, dtype=dtype), loss=lambda y: y.square().mean())
     report = taken(moved(graph))
     assert report.share == 1 and not report.reproducers, report
+
+
+EMULATOR = pathlib.Path(tc._core.__file__).resolve().parents[2] / "bin/tc_emulate"
+SMALL = networks.small(None)
+
+
+@needs_nvrtc
+@pytest.mark.skipif(not EMULATOR.exists(), reason="tc_emulate is not built")
+@pytest.mark.parametrize(
+    "name, trains",
+    [(name, False) if name in ("conv1d", "dlrm") else pytest.param(name, False, marks=pytest.mark.long) for name in SMALL]
+    + [pytest.param(name, True, marks=pytest.mark.long) for name in ("mlp", "encoder", "group_norm", "resnet_basic", "mixer", "unet")],
+)
+def test_kernels_of_models_are_right_in_the_emulator(name, trains, tmp_path):
+    torch.manual_seed(0)
+    model, inputs = networks.small(name)
+    graph = traced(model.train(trains), *inputs, loss=(lambda y: y.square().mean()) if trains else None)
+    run, report = compile_graph(moved(graph), "inference", Compiler(target=TARGET))
+    assert report.share == 1 and not report.reproducers, report
+    for number, runner in enumerate(report.runners):
+        file = tmp_path / f"{number}.tc"
+        file.write_text(runner().text)
+        done = subprocess.run([EMULATOR, file, "--seeds", "1", "--target", TARGET], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_nvrtc
+def test_a_model_is_captured_without_allocating_or_loading(tmp_path):
+    """On a driver that only writes its calls down; with index tensors, whose tests are deferred."""
+    from test_gpu_calls import run as on_a_written_down_gpu
+
+    graph = moved(traced(nn.Sequential(nn.Embedding(9, 8), nn.Linear(8, 4), nn.LayerNorm(4), nn.Softmax(1)), torch.tensor([3, 4])))
+    run, report = compile_graph(graph, "inference", Compiler(target=TARGET))
+    (executable,) = report.executables
+    (tmp_path / "model").write_bytes(executable.serialise())
+    on_a_written_down_gpu(f"""
+e = tc.load(open({str(tmp_path / "model")!r}, "rb").read())
+words = {{"float32": "f4", "int64": "i8"}}
+def argument(spec):
+    made = OnGpu(*spec.shape)
+    if spec.dtype == "int64":
+        made.array = np.zeros(spec.shape, "i8")
+        made.managed.tensor.data, made.managed.tensor.dtype = made.array.ctypes.data, Type(0, 64, 1)
+    return made
+given = [argument(spec) for _, spec, is_output in e._arguments() if not is_output]
+(out,) = [argument(spec) for _, spec, is_output in e._arguments() if is_output]
+e.defer_checks()
+e.prepare()
+driver.fake_forget()
+driver.fake_capture(1)
+e(*given, out=out)
+assert {{line.split()[0] for line in calls().splitlines()}} == {{"cuLaunchKernel"}}, calls()
+assert calls().count("cuLaunchKernel tc_raise") == 1, calls()
+""")
 
 
 @needs_nvrtc
