@@ -63,6 +63,7 @@ def _encoder_layer(
     """The fused layer that nn.TransformerEncoderLayer runs in inference, in operators that have texts."""
     if mask is not None:
         return NotImplemented
+    approximate = "tanh" if src.is_cuda else "none"  # cuBLAS has no other
 
     def attend(x):
         q, k, v = (
@@ -72,7 +73,8 @@ def _encoder_layer(
 
     def feed(x):
         hidden = F.linear(x, ffn_weight_1, ffn_bias_1)
-        return F.linear(F.gelu(hidden) if use_gelu else F.relu(hidden), ffn_weight_2, ffn_bias_2)
+        activated = F.gelu(hidden, approximate=approximate) if use_gelu else F.relu(hidden)
+        return F.linear(activated, ffn_weight_2, ffn_bias_2)
 
     def norm(x, weight, bias):
         return F.layer_norm(x, (embed_dim,), weight, bias, eps)

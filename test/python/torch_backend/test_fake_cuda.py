@@ -6,12 +6,15 @@ import subprocess
 import pytest
 import torch
 import torch.nn.functional as F
-from fake_cuda import TARGET, moved, taken, traced
+from fake_cuda import TARGET, attention_of_gpus, moved, taken, traced
 from suite import networks
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
+from tensor_comprehensions.torch.decompositions import decompositions
 from tensor_comprehensions.torch.dynamo import compile_graph
 from tensor_comprehensions.torch.recording import Recording, recorded
 from tensor_comprehensions.torch.runner import Compiler
@@ -243,3 +246,17 @@ def test_a_graph_on_one_gpu_is_recorded(monkeypatch, kind):
 def test_a_graph_of_two_devices_is_not_recorded():
     with pytest.raises(tct.Decline, match="device"):
         recorded(None, graph_of_two_devices(), [], "inference", Recording(), [])
+
+
+@pytest.mark.parametrize("device, approximate", [("cuda:0", "tanh"), ("cpu", "none")])
+def test_the_fused_encoder_layer_has_the_gelu_of_its_device(device, approximate):
+    """Of the operator that nn.TransformerEncoderLayer is in inference: on a GPU cuBLAS computes it, which has the approximation alone."""
+    own, layer = encoder().eval(), torch.ops.aten._transformer_encoder_layer_fwd.default
+    shapes = [p.shape for p in own.parameters()]  # of attention, its projection, the two products, the two norms
+    with FakeTensorMode(), torch.no_grad(), attention_of_gpus():
+        p = [torch.empty(shape, device=device) for shape in shapes]
+        x = torch.empty(2, 5, 16, device=device)
+        given = (x, 16, 2, *p[:4], True, False, 1e-5, *p[8:12], *p[4:8], None, None)
+        graph = make_fx(decompositions()[layer])(*given)
+    (gelu,) = [node for node in graph.graph.nodes if node.target is torch.ops.aten.gelu.default]
+    assert gelu.kwargs.get("approximate", "none") == approximate
