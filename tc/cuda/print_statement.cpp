@@ -163,10 +163,14 @@ Expr KernelPrinter::hoist_subscripts(const Expr& value) {
   return hoist.mutate(value);
 }
 
+/// Bytes that the machine copies asynchronously, at least; a thread copies less itself.
+constexpr int narrowest_copy = 4;
+
 void KernelPrinter::begin_copy(const ir::Store* to, const ir::Load* from) {
   int lanes = to->index.type().lanes(), size = from->type.element_of().bytes();
   auto copy = [&](int bytes, const std::string& target, const std::string& source) {
-    line(str("tc_copy_async_", bytes, "(", target, ", ", source, ");"));
+    line(bytes < narrowest_copy ? str("*(", target, ") = *(", source, ");")
+                                : str("tc_copy_async_", bytes, "(", target, ", ", source, ");"));
   };
   auto element = [](const std::string& buffer, const std::string& at) { return str("&", buffer, "[", at, "]"); };
   bool at_once = lanes > 1 && moves_at_once(to->name, to->index, to->predicate, from->type.element_of()) &&

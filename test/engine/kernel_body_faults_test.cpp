@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -82,6 +83,49 @@ void exchange_twice(Mutator& mutator) {
   };
 }
 
+bool begins(const ir::Call* op, const char* name) { return op->name.rfind(name, 0) == 0; }
+
+Expr with_arguments(const ir::Call* op, const std::vector<Expr>& arguments) {
+  return ir::Call::make(op->type, op->name, arguments, op->call_type);
+}
+
+/// The unit's arguments, four sums and both fragments, in the order that \p order says.
+void rearrange_products(Mutator& mutator, const std::vector<std::size_t>& order) {
+  mutator.call = [order](const ir::Call* op) {
+    if (!begins(op, "tc_multiply_")) return Expr();
+    std::vector<Expr> arguments;
+    for (auto from : order) arguments.push_back(op->args[from]);
+    return with_arguments(op, arguments);
+  };
+}
+void swap_halves_of_rows(Mutator& mutator) { rearrange_products(mutator, {2, 3, 0, 1, 4, 5}); }
+void swap_neighbouring_columns(Mutator& mutator) { rearrange_products(mutator, {1, 0, 3, 2, 4, 5}); }
+void swap_operands(Mutator& mutator) { rearrange_products(mutator, {0, 1, 2, 3, 5, 4}); }
+
+void load_with_name(Mutator& mutator, const char* from, const char* to) {
+  mutator.call = [=](const ir::Call* op) {
+    if (op->name != from) return Expr();
+    return ir::Call::make(op->type, to, op->args, op->call_type);
+  };
+}
+void transpose_rows(Mutator& mutator) { load_with_name(mutator, "tc_load_matrix_4", "tc_load_matrix_4_transposed"); }
+void leave_columns(Mutator& mutator) { load_with_name(mutator, "tc_load_matrix_4_transposed", "tc_load_matrix_4"); }
+
+/// Argument number \p argument of functions \p name, an address, by \p distance elements away.
+void move_address(Mutator& mutator, const char* name, std::size_t argument, int distance) {
+  mutator.call = [=](const ir::Call* op) {
+    if (!begins(op, name)) return Expr();
+    auto arguments = op->args;
+    const auto* at = arguments[argument].as<ir::Load>();
+    arguments[argument] =
+        ir::Load::make(at->type, at->name, at->index ^ distance, at->image, at->param, at->predicate, at->alignment);
+    return with_arguments(op, arguments);
+  };
+}
+void load_other_steps(Mutator& mutator) { move_address(mutator, "tc_load_matrix_", 1, 8); }
+void multiply_another_column(Mutator& mutator) { move_address(mutator, "tc_multiply_", 5, 2); }
+void fill_another_fragment(Mutator& mutator) { move_address(mutator, "tc_load_matrix_", 0, 4); }
+
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
 struct Fault {
@@ -90,12 +134,15 @@ struct Fault {
   const char* program;
   Shapes shapes;
   const char* found;
+  DType type = DType::Float32;
 };
 
+const char* const by_units = "def f(bfloat16(M,K) A, bfloat16(K,N) B) -> (O) { O(m,n) +=! A(m,k) * B(k,n) }";
 const char* const product = "def f(float(M,K) A, float(K,N) B) -> (O) { O(m,n) +=! A(m,k) * B(k,n) }";
 const char* const transposition = "def f(float(M,K) A) -> (O) { O(k,m) = A(m,k) }";
 const char* const sums = "def f(float(M,K) A) -> (O) { O(i) +=! A(i,k) }";
 const char* const chain = "def f(float(M,K) A) -> (O) { s(i) +=! A(i,k)  O(i,k) = A(i,k) - s(i) }";
+const Shapes of_units = {{32, 64}, {64, 32}};
 const Shapes factors = {{16, 8}, {8, 16}}, square = {{40, 40}}, wide = {{3, 300}};
 
 const Fault faults[] = {
@@ -109,6 +156,14 @@ const Fault faults[] = {
     {"ForgottenGuards", run_everywhere, sums, wide, "the body "},
     {"AForgottenExchange", exchange_with_itself, sums, wide, "the body computes "},
     {"AnExchangeWithTheWrongThread", exchange_twice, sums, wide, "the body computes "},
+    {"HalvesOfRowsSwapped", swap_halves_of_rows, by_units, of_units, "the body ", DType::BFloat16},
+    {"NeighbouringColumnsSwapped", swap_neighbouring_columns, by_units, of_units, "the body ", DType::BFloat16},
+    {"OperandsOfUnitsSwapped", swap_operands, by_units, of_units, "a matrix unit ", DType::BFloat16},
+    {"TransposedRowsOfUnits", transpose_rows, by_units, of_units, "the body ", DType::BFloat16},
+    {"ColumnsOfUnitsThatAreNotTransposed", leave_columns, by_units, of_units, "the body ", DType::BFloat16},
+    {"OtherStepsOfUnits", load_other_steps, by_units, of_units, "the body ", DType::BFloat16},
+    {"AnotherColumnOfUnits", multiply_another_column, by_units, of_units, "the body ", DType::BFloat16},
+    {"AnotherFragmentOfUnits", fill_another_fragment, by_units, of_units, "a matrix unit ", DType::BFloat16},
 };
 
 /// What the compile of the program of \p fault says behind raise, "" where it goes on.
@@ -126,7 +181,7 @@ std::string raised(const Fault& fault) {
       kernel.body = std::make_shared<Stmt>(mutator.mutate(*kernel.body));
   };
   std::vector<TensorSpec> inputs;
-  for (const auto& shape : fault.shapes) inputs.push_back(contiguous(DType::Float32, shape));
+  for (const auto& shape : fault.shapes) inputs.push_back(contiguous(fault.type, shape));
   auto arguments = make_arguments(*function, inputs, {}, options);
   std::string message;
   try {
@@ -147,10 +202,52 @@ TEST_P(KernelBodyFaults, AreFound) {
 }
 
 TEST(KernelBodies, OfRightKernelsAreAccepted) {
+  std::set<std::string> seen;
   for (const auto& fault : faults)
-    EXPECT_EQ(raised({"None", [](Mutator& mutator) { mutator.done = true; }, fault.program, fault.shapes, ""}), "")
-        << fault.program;
+    if (seen.insert(fault.program).second)
+      EXPECT_EQ(
+          raised({"None", [](Mutator& mutator) { mutator.done = true; }, fault.program, fault.shapes, "", fault.type}),
+          "")
+          << fault.program;
 }
+
+/// Digits of threads that no unit has, behind the check of mappings.
+struct WrongDigits {
+  const char* name;
+  void (*plant)(polyhedral::GridClusterMapping&);
+};
+
+const WrongDigits wrong_digits[] = {
+    {"SingleColumns", [](auto& mapping) { mapping.members[1].threads.run = 1; }},
+    {"PairsOfRows", [](auto& mapping) { mapping.members[0].threads.run = 2; }},
+    {"FourThreadsOfRows", [](auto& mapping) { mapping.members[0].threads.count = 4; }},
+    {"EightThreadsOfColumns", [](auto& mapping) { mapping.members[1].threads.count = 8; }},
+    {"RowsAreColumns",
+     [](auto& mapping) { std::swap(mapping.statements[0].unit.rows, mapping.statements[0].unit.columns); }},
+    {"StepsAreRows",
+     [](auto& mapping) { std::swap(mapping.statements[0].unit.rows, mapping.statements[0].unit.steps); }},
+    {"NoCopyOfAnOperand", [](auto& mapping) { mapping.copies.pop_back(); }},
+    {"PartsOfWarps", [](auto& mapping) { mapping.members[0].threads.warps.run = 8; }},
+};
+
+class DigitsOfUnits : public testing::TestWithParam<WrongDigits> {};
+
+TEST_P(DigitsOfUnits, AreRefused) {
+  auto function = define(by_units).functions.front();
+  CompileOptions options;
+  options.target = Target::parse("cuda:sm_90");
+  options.stages.verify = true;
+  options.stages.mutate = [&](const std::string& stage, CompileState& state) {
+    if (stage == "nest") GetParam().plant(state.launches[0].grid().mapping->clusters.at(0));
+  };
+  std::vector<TensorSpec> inputs;
+  for (const auto& shape : of_units) inputs.push_back(contiguous(DType::BFloat16, shape));
+  EXPECT_THROW(map_launches(function, make_arguments(*function, inputs, {}, options), options, {}, Phase::Code),
+               InternalError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plan, DigitsOfUnits, testing::ValuesIn(wrong_digits),
+                         [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Raise, KernelBodyFaults, testing::ValuesIn(faults),
                          [](const auto& test) { return test.param.name; });

@@ -196,7 +196,10 @@ class UnitRaiser {
   }
 
   OperandStrides strides(int number, const PlaceInTile& next, std::int64_t between) const {
-    auto here = address(read(number), {}).at;
+    const auto first = address(read(number), {});
+    if (first.tensor->storage != polyhedral::Tensor::Storage::Local || first.tensor->in_registers)
+      fail(str("'", first.tensor->name, "' is not in shared memory"));
+    const auto& here = first.at;
     OperandStrides result;
     result.along = distance(here, address(read(number), next).at) / between;
     result.step = distance(here, address(read(number), {.step = 1}).at);

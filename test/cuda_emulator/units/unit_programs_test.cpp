@@ -1,0 +1,150 @@
+// Products that units for matrices compute, in the tiles that nests give: values and laws, in several interleavings.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tc/base/str.h"
+#include "test/cuda_emulator/device_program.h"
+#include "test/cuda_emulator/units/unit_nests.h"
+#include "test/support/program_file.h"
+
+namespace tc::test {
+namespace {
+
+using strategy::UnitTile;
+
+struct UnitProgram {
+  const char *name, *text;  ///< HALF stands for both types that units multiply
+  lang::SizeMap sizes;
+  std::vector<UnitTile> tiles;
+  bool laws = false;  ///< are verified for the first tile; for all where TC_EMULATE_ALL=1
+  bool exact = true;  ///< results on integers are those of the interpreter, bit for bit
+};
+
+const lang::SizeMap unit_sizes = {{"M", 32}, {"N", 16}, {"K", 48}};
+/// Warps along rows and along columns, two and three slots. The first two are run always.
+const std::vector<UnitTile> all_tiles = {
+    {16, 8, 2, 2, 16, 3}, {32, 16, 1, 1, 16, 2}, {16, 16, 2, 1, 16, 2}, {32, 8, 1, 2, 16, 2}};
+const std::vector<UnitTile> some_tiles = {{16, 8, 2, 2, 16, 3}, {16, 16, 1, 1, 16, 2}};
+
+const UnitProgram unit_programs[] = {
+    {"nn", "def f(HALF(M,K) A, HALF(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", unit_sizes, all_tiles},
+    {"nt", "def f(HALF(M,K) A, HALF(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }", unit_sizes, all_tiles, true},
+    {"tn", "def f(HALF(K,M) A, HALF(K,N) B) -> (C) { C(m,n) +=! A(k,m) * B(k,n) }", unit_sizes, all_tiles},
+    {"tt", "def f(HALF(K,M) A, HALF(N,K) B) -> (C) { C(m,n) +=! A(k,m) * B(n,k) }", unit_sizes, all_tiles},
+    {"transposed_result",
+     "def f(HALF(M,K) A, HALF(K,N) B) -> (C) { C(n,m) +=! A(m,k) * B(k,n) }",
+     unit_sizes,
+     {{16, 8, 1, 2, 16, 3}, {16, 32, 1, 1, 16, 2}},
+     true},
+    {"floats", "def f(HALF(M,K) A, HALF(K,N) B) -> (float(M,N) C) { C(m,n) +=! A(m,k) * B(k,n) }", unit_sizes,
+     some_tiles},
+    {"deep",
+     "def f(HALF(M,K) A, HALF(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }",
+     {{"M", 16}, {"N", 16}, {"K", 128}},
+     {{16, 8, 1, 2, 64, 2}, {16, 8, 1, 2, 32, 4}}},
+    {"bias_relu",
+     "def f(HALF(M,K) A, HALF(N,K) B, HALF(N) b) -> (Y) {\n"
+     "  C(m,n) +=! A(m,k) * B(n,k)\n  Y(m,n) = relu(C(m,n) + b(n))\n}",
+     unit_sizes, some_tiles, true},
+    {"scaling",
+     "def f(HALF(M,K) A, HALF(K,N) B, HALF(M) s) -> (Y) {\n"
+     "  C(m,n) +=! A(m,k) * B(k,n)\n  Y(m,n) = C(m,n) * s(m) / 2\n}",
+     unit_sizes, some_tiles},
+    {"gelu",
+     "def f(HALF(M,K) A, HALF(N,K) B, float(N) b) -> (float(M,N) C, Y) {\n"
+     "  C(m,n) +=! A(m,k) * B(n,k)\n  Y(m,n) = gelu(C(m,n) + b(n))\n}",
+     unit_sizes, some_tiles, false, false},
+    {"batched",
+     "def f(HALF(B,M,K) X, HALF(B,K,N) Y) -> (Z) { Z(b,m,n) +=! X(b,m,k) * Y(b,k,n) }",
+     {{"B", 3}, {"M", 16}, {"N", 16}, {"K", 48}},
+     {{16, 8, 1, 2, 16, 3}},
+     true},
+    {"shared_weights",
+     "def f(HALF(B,M,K) X, HALF(N,K) W) -> (Z) { Z(b,m,n) +=! X(b,m,k) * W(n,k) }",
+     {{"B", 2}, {"M", 16}, {"N", 16}, {"K", 48}},
+     {{16, 8, 1, 2, 16, 3}}},
+};
+
+/// Every pair of a program and a tile is run where TC_EMULATE_ALL=1, as in `make test-long`; else bfloat16 runs the
+/// first two tiles and float16 the first.
+bool all_are_taken() {
+  static const bool all = std::getenv("TC_EMULATE_ALL") != nullptr;
+  return all;
+}
+bool tile_is_taken(const std::string& half, std::size_t tile) {
+  return all_are_taken() || tile < (half == "bfloat16" ? 2 : 1);
+}
+
+void PrintTo(const UnitProgram& program, std::ostream* out) { *out << program.text; }
+
+class UnitPrograms : public testing::TestWithParam<UnitProgram> {
+ protected:
+  static ProgramFile of_type(std::string text, const std::string& half) {
+    for (std::size_t at; (at = text.find("HALF")) != std::string::npos;) text.replace(at, 4, half);
+    ProgramFile file;
+    file.text = text;
+    return file;
+  }
+
+  static void check(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+                    const Reference& want, const UnitTile& tile, bool laws) {
+    engine::CompileOptions options;
+    options.target = Target::parse(tile.slots % 2 == 0 ? "cuda:sm_80" : "cuda:sm_90");
+    options.stages.verify = laws;
+    const auto nest = unit_nest(function, arguments, options, {tile});
+    ASSERT_TRUE(nest) << "the tile does not fit";
+    SCOPED_TRACE(*nest);
+    options.stages.replace["nest"] = *nest;
+    const auto program = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+    EXPECT_NE(program.text.find("tc_multiply_m16n8k16"), std::string::npos) << program.text;
+    EXPECT_NE(program.text.find("tc_copy_async_16"), std::string::npos) << program.text;
+    EXPECT_EQ(emulated_mismatch(program, *function, arguments, {1}, want).value_or(""), "");
+    if (!GetParam().exact) return;
+    const auto got = emulate(program, *function, arguments, {.seed = 2});
+    EXPECT_EQ(got.faults, "");
+    EXPECT_EQ(first_difference(*function, got.outputs, want.outputs, Tolerances{}).value_or(""), "");
+  }
+};
+
+TEST_P(UnitPrograms, AreRightInEveryTile) {
+  const std::string halves[] = {"bfloat16", "half"};
+  for (const auto& half : halves) {
+    const auto file = of_type(GetParam().text, half);
+    const auto function = function_of(file, GetParam().name);
+    const auto arguments = make_arguments(*function, file, GetParam().sizes);
+    const auto want = reference(*function, arguments);
+    for (std::size_t i = 0; i < GetParam().tiles.size(); ++i) {
+      const auto& tile = GetParam().tiles[i];
+      if (!tile_is_taken(half, i)) continue;
+      SCOPED_TRACE(str(half, ", tiles of ", tile.rows, "x", tile.columns, ", warps ", tile.warp_rows, "x",
+                       tile.warp_columns, ", blocks of ", tile.block, " in ", tile.slots, " slots"));
+      check(function, arguments, want, tile, all_are_taken() || (GetParam().laws && i == 0 && half == *halves));
+    }
+  }
+}
+
+/// No asynchronous copy moves two bytes, so threads copy an operand that begins anywhere themselves.
+TEST(UnitNests, TakeOperandsThatBeginAnywhere) {
+  ProgramFile file;
+  file.text = "def f(half(M,K) A, half(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }";
+  const auto function = function_of(file, "anywhere");
+  const auto arguments = make_arguments(*function, file, {{"M", 16}, {"N", 8}, {"K", 32}});
+  engine::CompileOptions options;
+  options.target = Target::parse("cuda:sm_90");
+  const auto nest = unit_nest(function, arguments, options, {{16, 8, 1, 1, 16, 2}});
+  ASSERT_TRUE(nest);
+  options.stages.replace["nest"] = *nest;
+  options.unaligned = {"A"};
+  const auto program = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+  EXPECT_EQ(program.text.find("tc_copy_async_2"), std::string::npos) << program.text;
+  EXPECT_EQ(emulated_mismatch(program, *function, arguments, {1, 2}, reference(*function, arguments)).value_or(""), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, UnitPrograms, testing::ValuesIn(unit_programs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace tc::test
