@@ -5,8 +5,9 @@
 //   TC_FUZZ_COUNT=20000 build/bin/emulated_fuzz_test                  a long run
 //   TC_FUZZ_CONTRACTIONS=100 build/bin/emulated_fuzz_test             percent of the programs that are contractions
 //
-// Most programs are contractions with sizes of whole tiles, so that their copies run ahead: of all kernels, one in four
-// or more must copy asynchronously.
+// Most programs are contractions with sizes of whole tiles, so that their copies run ahead: of all kernels, one in eight
+// or more must copy asynchronously. Where units for matrices can compute a product, three in four programs have a nest in
+// which they do.
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@
 #include <set>
 
 #include "test/cuda_emulator/device_program.h"
+#include "test/cuda_emulator/units/unit_nests.h"
 #include "test/support/fuzz_settings.h"
 
 namespace tc::test {
@@ -32,24 +34,39 @@ std::set<std::string> names_of(const lang::Def& def, std::uint64_t seed) {
   return names;
 }
 
-/// Of the kernels that were run, how many there are and how many copy asynchronously.
+/// The nest of a random tile of units for a product of \p function, if one fits.
+std::optional<std::string> random_unit_nest(const std::shared_ptr<const engine::Function>& function,
+                                            const Arguments& arguments, const engine::CompileOptions& options,
+                                            std::uint64_t seed) {
+  std::mt19937_64 random(seed * 7907 + 17);
+  const auto pick = [&](std::initializer_list<std::int64_t> from) { return from.begin()[random() % from.size()]; };
+  std::vector<strategy::UnitTile> tiles(12);
+  for (auto& tile : tiles)
+    tile = {pick({16, 32, 64}), pick({8, 16, 32, 64}), pick({1, 1, 2, 4}),
+            pick({1, 1, 2, 4}), pick({16, 16, 32}),    static_cast<int>(pick({2, 3, 4}))};
+  return unit_nest(function, arguments, options, tiles);
+}
+
+/// Of the kernels that were run, how many there are, how many copy asynchronously and how many use units.
 struct Kernels {
-  int all = 0, asynchronous = 0;
+  int all = 0, asynchronous = 0, units = 0;
 
   void count(const DeviceProgram& program) {
     const std::string head = "__global__";
     for (auto at = program.text.find(head); at != std::string::npos;) {
       auto end = program.text.find(head, at + 1);
       ++all;
-      asynchronous += program.text.substr(at, end - at).find("tc_copy_async_") != std::string::npos;
+      const auto text = program.text.substr(at, end - at);
+      asynchronous += text.find("tc_copy_async_") != std::string::npos;
+      units += text.find("tc_multiply_") != std::string::npos;
       at = end;
     }
   }
 };
 
-/// Of so many kernels of a part, one at least is to copy asynchronously. Of all parts together one in three does, 43 of
-/// 134; a part of 30 programs may have as few as one in five.
-constexpr int kernels_for_one_asynchronous = 6;
+/// Of so many kernels of a part, one at least is to copy asynchronously. Of 60 programs one in five does, 21 of 111; a part
+/// of 30 may have 8 of 49.
+constexpr int kernels_for_one_asynchronous = 8;
 
 /// The programs are run in parts, which may run side by side. Those that the environment asks for are all in the first.
 constexpr int parts = 3;
@@ -69,16 +86,21 @@ TEST_P(EmulatedPrograms, AgreeWithTheInterpreter) {
       [&](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         options.stages.verify = true;
         if (program.seed % 5 == 0) options.unaligned = names_of(function->def, program.seed / 5);
+        if (program.whole_tiles && program.seed % 4 != 0)
+          if (auto nest = random_unit_nest(function, arguments, options, program.seed))
+            options.stages.replace["nest"] = *nest;
         auto compiled = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
         kernels.count(compiled);
         return emulated_mismatch(compiled, *function, arguments, {program.seed + 1, program.seed + 2},
                                  reference(*function, arguments));
       },
       programs, 1 + static_cast<std::uint64_t>(GetParam()) * programs_of_a_part);
-  std::printf("%d kernels, %d of them with asynchronous copies\n", kernels.all, kernels.asynchronous);
+  std::printf("%d kernels, %d of them with asynchronous copies, %d with matrix units\n", kernels.all,
+              kernels.asynchronous, kernels.units);
   if (kernels.all >= static_cast<int>(programs_of_a_part)) {
     EXPECT_GE(kernels_for_one_asynchronous * kernels.asynchronous, kernels.all)
         << "too few kernels whose copies run ahead";
+    EXPECT_GT(kernels.units, 0);
   }
 }
 

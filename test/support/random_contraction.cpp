@@ -37,6 +37,10 @@ const std::vector<Types> wide_types = {{DType::Float32, DType::Float32, DType::F
                                        {DType::Float64, DType::Float64, DType::Float64},
                                        {DType::Int32, DType::Int32, DType::Int32}};
 
+/// That matrix units of a grid multiply.
+const std::vector<Types> half_types = {{DType::BFloat16, DType::BFloat16, DType::BFloat16},
+                                       {DType::Float16, DType::Float16, DType::Float16}};
+
 std::string list(const std::vector<std::string>& items) { return join(items); }
 
 class ContractionGenerator {
@@ -44,7 +48,8 @@ class ContractionGenerator {
   ContractionGenerator(std::uint64_t seed, bool whole_tiles) : random_(seed), whole_tiles_(whole_tiles) {}
 
   RandomProgram run() {
-    types_ = random_.pick(whole_tiles_ && random_.chance(85) ? wide_types : all_types);
+    const bool halves = whole_tiles_ && random_.chance(30);
+    types_ = random_.pick(halves ? half_types : whole_tiles_ && random_.chance(85) ? wide_types : all_types);
     whole_tiles_ ? choose_whole_indices() : choose_indices();
     choose_window();
     std::string product = product_text();

@@ -13,7 +13,8 @@ namespace tc::test {
 ///   C(i, n, j) +=! A(i, 2 * j + r, n) * B(k, n, r, ...)
 ///
 /// With \p whole_tiles the first row and column are multiples of 32 and the first reduced index is one of 16, and most
-/// types have 4 bytes or more: on a grid, copies of the operands run ahead.
+/// types have 4 bytes or more: on a grid, copies of the operands run ahead. A quarter has operands of two bytes, which
+/// matrix units multiply.
 RandomProgram random_contraction(std::uint64_t seed, bool whole_tiles = false);
 
 }  // namespace tc::test
