@@ -55,9 +55,15 @@ def compile_all(root, objects):
 
 def shared_standard_library():
     """The path of the C++ library that other extensions of the process use. Named on the command line, it is linked by compilers, too,
-    that would else put a copy of it into the extension: streams of two copies end the process."""
-    found = subprocess.run([*compiler().split(), "-print-file-name=libstdc++.so"], capture_output=True, text=True, check=True).stdout.strip()
-    return [found] if os.path.isabs(found) else []
+    that would else put a copy of it into the extension: streams of two copies end the process. Compilers that come without a shared
+    one name no path; the loader knows the system's."""
+    for name in ("libstdc++.so", "libstdc++.so.6"):
+        found = subprocess.run([*compiler().split(), f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        if os.path.isabs(found):
+            return [found]
+    ldconfig = shutil.which("ldconfig") or "/sbin/ldconfig"
+    known = subprocess.run([ldconfig, "-p"], capture_output=True, text=True).stdout if os.path.exists(ldconfig) else ""
+    return re.findall(r"libstdc\+\+\.so\.6 .*x86-64.* => (\S+)", known)[:1]
 
 
 def needed_by(library):
@@ -73,7 +79,7 @@ def link(root, objects, out):
     whole = ["-Wl,--push-state,--whole-archive", str(isl), "-Wl,--pop-state"] if isl.exists() else []
     libraries = sorted((root / "lib").glob("*.so*"), key=lambda path: not path.name.startswith("libisl"))
     run([
-        *compiler().split(), "-shared", "-o", str(out), *map(str, objects), *shared_standard_library(), *whole,
+        *compiler().split(), "-shared", "-o", str(out), *map(str, objects), "-Wl,--no-as-needed", *shared_standard_library(), *whole,
         "-Wl,--start-group", *map(str, archives), "-Wl,--end-group",
         "-Wl,--as-needed", *map(str, libraries), "-Wl,--allow-shlib-undefined",
         f"-Wl,--disable-new-dtags,-rpath,{root / 'lib'}", "-pthread", "-ldl",
