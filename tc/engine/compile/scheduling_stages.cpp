@@ -10,11 +10,13 @@
 #include "tc/polyhedral/core/isl_message.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map/fuse_in_parts.h"
+#include "tc/polyhedral/map/pad_product.h"
 #include "tc/polyhedral/map/split_reduction.h"
 #include "tc/polyhedral/nest/check_nest.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/polyhedral/schedule/schedule.h"
+#include "tc/strategy/choose_padding.h"
 #include "tc/strategy/choose_reduction_parts.h"
 #include "tc/strategy/cpu/choose_fused_parts.h"
 
@@ -35,6 +37,18 @@ void extract(CompileState& state, std::size_t index) {
   for (const auto& check : state.program->launches[index].checks)
     if (launch.scop->has_tensor(check.flag)) launch.scop->tensor(check.flag).live_out = true;
   launch.plain.emplace(*launch.scop);
+}
+
+/// Products that are computed from padded copies.
+void pad(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  with_quota(
+      state, *launch.scop, "pad", "products have borders", launch.scop->statements.size(),
+      [&] {
+        auto chosen = strategy::choose_padding(*launch.scop, state.target, state.mapping);
+        for (const auto& padding : chosen) launch.scop.emplace(polyhedral::pad_product(*launch.scop, padding));
+      },
+      [] {});
 }
 
 void depend(CompileState& state, std::size_t index) {
@@ -153,6 +167,7 @@ void check_machine(const CompileState& state, const polyhedral::NestSection& sec
 std::vector<LaunchStage> scheduling_stages() {
   return {
       {"extract", Phase::Schedule, extract, print_accesses, verify_scheduled},
+      {"pad_product", Phase::Schedule, pad, print_accesses, verify_scheduled},
       {"depend", Phase::Schedule, depend, print_dependences},
       {"schedule", Phase::Schedule, schedule, print_schedule, verify_scheduled, replace_schedule},
       {"cut_reductions", Phase::Choose, cut_reductions, print_schedule, verify_scheduled},

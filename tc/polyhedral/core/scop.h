@@ -63,6 +63,9 @@ struct Statement {
   int source_read = -1;
   /// Copy in a kernel: an instance only begins; its value is there after a wait (pipeline_copies.h).
   bool asynchronous = false;
+  /// Runs beyond the instances that are asked for, on operands with zeros (pad_product.h): statements with less of them stand
+  /// in its loops.
+  bool padded = false;
 };
 
 /// An array: logical indices in a box, stored at (index - min) . strides, elements.

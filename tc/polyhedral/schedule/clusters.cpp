@@ -46,8 +46,15 @@ std::int64_t iterations(const StatementGraph& graph, const Rows& rows) {
   return product;
 }
 
-/// Whether all statements run through one range along \p row.
+/// Whether all statements run through one range along \p row, or through the beginning of that of a padded one.
 bool has_one_range(const StatementGraph& graph, const Row& row) {
+  const auto longest = std::max_element(row.terms.begin(), row.terms.end(), [&](const auto& a, const auto& b) {
+    return graph.nodes[a.first].extent[a.second.iterator] < graph.nodes[b.first].extent[b.second.iterator];
+  });
+  const auto from_zero = [&](const auto& entry) {
+    return entry.second.sign > 0 && entry.second.shift == 0 && graph.nodes[entry.first].min[entry.second.iterator] == 0;
+  };
+  if (graph.nodes[longest->first].padded && std::all_of(row.terms.begin(), row.terms.end(), from_zero)) return true;
   auto first = [&](const auto& entry) {
     const auto& node = graph.nodes[entry.first];
     const auto& term = entry.second;

@@ -30,6 +30,7 @@ class StatementGraph {
     std::string id;
     isl::set domain;
     bool accumulates = false;
+    bool padded = false;                    ///< Statement::padded
     std::set<std::string> reads;            ///< names of tensors
     std::vector<int> order;                 ///< iterators: those of the left-hand side in its order, then the others
     std::vector<std::int64_t> min, extent;  ///< of each iterator

@@ -108,7 +108,7 @@ std::vector<GridClusterMapping> by_units(const ContractionView& view) {
   for (auto [rows, columns] : tiles_of_warps)
     for (auto [warp_rows, warp_columns] : warps_of_blocks)
       for (std::int64_t steps : {32, 64})
-        for (int slots : {2, 3, 4})
+        for (int slots : {4, 3, 2})
           if (auto mapping = tile_units(view, *unit, {rows, columns, warp_rows, warp_columns, steps, slots}))
             add(result, *mapping);
   return result;

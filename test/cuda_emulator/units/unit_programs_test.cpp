@@ -126,6 +126,30 @@ TEST_P(UnitPrograms, AreRightInEveryTile) {
   }
 }
 
+/// Sizes that are no multiples of tiles: operands are copied with zeros beside them, whatever lies behind a tensor.
+TEST(PaddedProducts, AreThoseOfWholeTiles) {
+  for (const char* type : {"bfloat16", "float"})
+    for (const char* operands : {"A(m,k) * B(k,n)", "A(k,m) * B(n,k)"}) {
+      const bool plain = std::string(operands).find("A(m") != std::string::npos;
+      ProgramFile file;
+      file.text = str("def f(", type, plain ? "(M,K) A, " : "(K,M) A, ", type, plain ? "(K,N) B, " : "(N,K) B, ", type,
+                      "(N) b) -> (Y) {\n  C(m,n) +=! ", operands, "\n  Y(m,n) = C(m,n) + b(n)\n}");
+      SCOPED_TRACE(file.text);
+      const auto function = function_of(file, "padded");
+      const auto arguments = make_arguments(*function, file, {{"M", 125}, {"N", 123}, {"K", 95}});
+      engine::CompileOptions options;
+      options.target = Target::parse("cuda:sm_90");
+      options.stages.verify = std::string(type) == "float" && plain;
+      const auto program = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+      EXPECT_NE(program.text.find("padded_A"), std::string::npos) << program.text;
+      const auto got = emulate(program, *function, arguments, {.seed = 2});
+      EXPECT_EQ(got.faults, "");
+      EXPECT_EQ(
+          first_difference(*function, got.outputs, reference(*function, arguments).outputs, Tolerances{}).value_or(""),
+          "");
+    }
+}
+
 /// No asynchronous copy moves two bytes, so threads copy an operand that begins anywhere themselves.
 TEST(UnitNests, TakeOperandsThatBeginAnywhere) {
   ProgramFile file;
