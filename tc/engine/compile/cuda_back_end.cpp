@@ -13,6 +13,7 @@
 #include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/polyhedral/laws/verify_ast.h"
+#include "tc/strategy/grid/one_contraction.h"
 #include "tc/strategy/grid/resident_blocks.h"
 
 namespace tc::engine {
@@ -25,8 +26,8 @@ polyhedral::MappingOptions schedule_options(const CompileState& state) {
   return options;
 }
 
-std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState&, const polyhedral::Scop&) {
-  return nullptr;
+std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState&, const polyhedral::Scop& scop) {
+  return std::make_unique<strategy::OneContraction>(scop);
 }
 
 void generate(CompileState& state, std::size_t index) {
