@@ -204,11 +204,12 @@ TEST_P(KernelBodyFaults, AreFound) {
 TEST(KernelBodies, OfRightKernelsAreAccepted) {
   std::set<std::string> seen;
   for (const auto& fault : faults)
-    if (seen.insert(fault.program).second)
+    if (seen.insert(fault.program).second) {
       EXPECT_EQ(
           raised({"None", [](Mutator& mutator) { mutator.done = true; }, fault.program, fault.shapes, "", fault.type}),
           "")
           << fault.program;
+    }
 }
 
 /// Digits of threads that no unit has, behind the check of mappings.
