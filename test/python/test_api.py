@@ -268,7 +268,8 @@ def test_a_fallback_that_costs_speed_is_a_warning():
 def test_dumps(tmp_path, monkeypatch):
     monkeypatch.setenv("TC_DUMP", str(tmp_path))
     tc.compile(tc.define(MM).mm, tc.spec((3, 4)), tc.spec((4, 6)), options="quota=1999999")
-    assert (tmp_path / "mm" / "03_schedule.txt").read_text().startswith("domain")
+    (schedule,) = (tmp_path / "mm").glob("*_schedule.txt")
+    assert schedule.read_text().startswith("domain")
 
 
 def test_a_gpu_target_compiles_without_a_gpu():
