@@ -63,6 +63,18 @@ TEST_F(PadProduct, ATemporaryIsWidenedAndItsReadersKeepTheirLoops) {
   EXPECT_EQ(clusters[2].members[0].extent(), 8);
 }
 
+TEST_F(PadProduct, NamesOfTheProgramAreLeftAlone) {
+  auto scop = product();
+  for (const char* name : {"padded_A", "padded_B_zero", "sums_C", "U_copy"}) {
+    scop.tensors.push_back(scop.tensor("A"));
+    scop.tensors.back().name = name;
+  }
+  auto result = pad_product(scop, to_eight);
+  EXPECT_EQ(ids(result), (std::vector<std::string>{"padded_A__zero", "padded_A__copy", "padded_B_zero_",
+                                                   "padded_B_copy", "I", "U", "U_copy_"}));
+  EXPECT_NO_THROW(verify(result, compute_dependences(result)));
+}
+
 TEST_F(PadProduct, AnOperandWithoutBordersIsOnlyMoved) {
   auto result = pad_product(product(), {"U", {5, 6, 7}, {0}});
   EXPECT_EQ(ids(result), (std::vector<std::string>{"padded_A_copy", "I", "U", "U_copy"}));

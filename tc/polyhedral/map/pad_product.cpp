@@ -177,8 +177,9 @@ class Padder {
     const auto start = start_of(result_, update())->id;
     copy.accumulates = at(padded_, index) != at(extents_, index);
     if (copy.accumulates) {
-      insert(start, 0, statement(name + "_zero", Statement::Body::Identity, at(padded_, index), name));
-      result_.statement(name + "_zero").padded = true;
+      auto zero = statement(name + "_zero", Statement::Body::Identity, at(padded_, index), name);
+      zero.padded = true;
+      insert(start, 0, zero);
     }
     insert(start, 0, copy);
     update().reads[static_cast<std::size_t>(read)] = access_to(update(), name, index);
