@@ -9,6 +9,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/base/target.h"
 #include "tc/cuda/device.h"
 
 namespace tc::cuda {
@@ -68,14 +69,7 @@ double least_seconds(const std::string& name, const std::string& text, std::int6
   return static_cast<double>(least) * 1e-9;
 }
 
-int multiprocessors() {
-  constexpr int multiprocessor_count_attribute = 16;
-  Driver::Device device = 0;
-  int count = 0;
-  driver().check(driver().device_get(&device, 0), "find device 0");
-  driver().check(driver().device_attribute(&count, multiprocessor_count_attribute, device), "tell its multiprocessors");
-  return std::max(count, 1);
-}
+int multiprocessors() { return static_cast<int>(Target::parse(device_target(0)).grid->multiprocessors); }
 
 void measure(const std::string& path, std::size_t copied_bytes) {
   InContext context(0);

@@ -16,6 +16,7 @@
 #include "tc/base/dtype.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/base/target.h"
 #include "tc/cuda/device.h"
 
 namespace tc::cuda {
@@ -65,14 +66,7 @@ double least_seconds(const KernelText& kernel, const std::vector<const Block*>& 
   return std::max(static_cast<double>(least), 1.0) * 1e-9;
 }
 
-int multiprocessors() {
-  constexpr int multiprocessor_count_attribute = 16;
-  Driver::Device device = 0;
-  int count = 0;
-  driver().check(driver().device_get(&device, 0), "find device 0");
-  driver().check(driver().device_attribute(&count, multiprocessor_count_attribute, device), "tell its multiprocessors");
-  return std::max(count, 1);
-}
+int multiprocessors() { return static_cast<int>(Target::parse(device_target(0)).grid->multiprocessors); }
 
 struct Case {
   std::string name;
@@ -280,7 +274,7 @@ int run_cases(const std::string& path, bool compare, Progress& progress) {
   try {
     device_architecture(0);
     InContext context(0);
-    cases = all_cases(multiprocessors());
+    cases = all_cases(static_cast<int>(multiprocessors()));
   } catch (const Error& error) {
     std::cerr << error.what() << std::endl;
     return no_device;

@@ -56,6 +56,10 @@ TEST_F(CheckMapping, SaysWhatAProgramHasNot) {
   EXPECT_NE(grid_refusal("grid 1, block 257").find("at most 256 threads"), std::string::npos);
   EXPECT_NE(grid_refusal("grid 1, block 1x1x128").find("at most 64 threads along z"), std::string::npos);
   EXPECT_NE(grid_refusal("grid 1x101, block 8").find("at most 100 blocks along y"), std::string::npos);
+  EXPECT_NE(grid_refusal("grid 1, block 8x8, member 0 tile 8 warps y run 8 of 8").find("spread over their threads"),
+            std::string::npos);
+  EXPECT_NE(grid_refusal("grid 1, block 8x8, U: i1 threads x of 8 warps y run 8 of 8").find("only members of the band"),
+            std::string::npos);
   EXPECT_NE(grid_refusal("grid 1, block 8, member 0 tile 1, member 1 tile 1").find("it has 2 members"),
             std::string::npos);
   EXPECT_EQ(grid_refusal("grid 8, block 4, member 0 tile 4 blocks x threads x"), "");

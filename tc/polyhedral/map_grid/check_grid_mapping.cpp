@@ -62,6 +62,7 @@ class ClusterCheck {
       if (loop.count > 0) fail("a loop that leaves threads of a dimension has warps along one");
       return;
     }
+    if (loop.dimension < 0) fail("a loop that is spread over warps is spread over their threads");
     const auto& warps = loop.warps;
     const auto extent = [&](int dimension) { return mapping_.block[static_cast<std::size_t>(dimension)]; };
     if (loop.count < 1 || warps.count < 1 || warps.run % (loop.run * loop.count) != 0)
@@ -109,6 +110,7 @@ class ClusterCheck {
     for (const auto& loop : choice.loops) {
       const auto& spread = statement(choice.id, loop.iterator);
       check_loop(loop.threads);
+      if (loop.threads.has_warps()) fail("only members of the band are spread over warps");
       if (spread.accumulates && !spread.write.exact && !contains(kept_dimensions(spread), loop.iterator))
         fail(
             str("'", choice.id, "' adds where data tell, so threads do not share its reduction over i", loop.iterator));

@@ -15,8 +15,9 @@ GridLoop point_loop(const isl::union_pw_aff& index, std::int64_t tile, bool tile
 }
 
 bool uses(const GridLoops& loops, int dimension) {
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const GridLoop& loop) { return loop.threads.dimension == dimension; });
+  return std::any_of(loops.begin(), loops.end(), [&](const GridLoop& loop) {
+    return loop.threads.dimension == dimension || loop.threads.warps.dimension == dimension;
+  });
 }
 
 namespace {

@@ -124,8 +124,9 @@ class NestOfGridMapping {
   }
 
   static bool uses(const std::vector<SpreadSpan>& spans, int dimension) {
-    return std::any_of(spans.begin(), spans.end(),
-                       [&](const SpreadSpan& span) { return span.threads.dimension == dimension; });
+    return std::any_of(spans.begin(), spans.end(), [&](const SpreadSpan& span) {
+      return span.threads.dimension == dimension || span.threads.warps.dimension == dimension;
+    });
   }
 
   std::int64_t threads_along(int dimension) const { return block_[static_cast<std::size_t>(dimension)]; }
