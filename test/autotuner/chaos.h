@@ -13,18 +13,10 @@
 
 namespace tc::autotuner {
 
-/// What befalls the candidate with \p options: "" for nothing. Some 30 % of all but the default options get one of \p
-/// kinds, by turns.
-inline std::string fault_of(const std::string& options, const std::string& kinds) {
-  if (options.empty() || kinds.empty()) return "";
-  std::vector<std::string> all;
-  for (std::size_t begin = 0; begin < kinds.size();) {
-    auto end = std::min(kinds.find(',', begin), kinds.size());
-    all.push_back(kinds.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  auto hash = std::hash<std::string>()(options);
-  return hash % 100 < 30 ? all[hash / 100 % all.size()] : "";
+/// What befalls the candidate with \p options: \p kind for some 30 % of all but the default options, "" for the others.
+inline std::string fault_of(const std::string& options, const std::string& kind) {
+  constexpr std::size_t percent = 30;
+  return !options.empty() && std::hash<std::string>()(options) % 100 < percent ? kind : "";
 }
 
 [[noreturn]] inline void hang() {
@@ -35,7 +27,7 @@ inline std::string fault_of(const std::string& options, const std::string& kinds
   for (;;) std::memset(new char[64 << 20], 1, 64 << 20);
 }
 
-/// The hook of a worker: \p kinds are joined by commas.
+/// The hook of a worker for faults of \p kind, "" for none.
 ///
 ///   segv abort hang memory exit    as or after a candidate is compiled
 ///   run_segv run_hang              after it has run
@@ -44,18 +36,18 @@ inline std::string fault_of(const std::string& options, const std::string& kinds
 ///   stall <file>                   no compile and no run ends while there is the file
 ///   slow_compile                   as or after a candidate is compiled, for a time beyond all limits
 ///   finish <kind>                  befalls the compile of the winner, whatever its options
-inline Hook chaos(const std::string& kinds) {
-  if (kinds.empty()) return {};
-  if (kinds.starts_with("stall ")) {
-    return [file = kinds.substr(6)](const std::string&, const std::string&, const std::vector<TensorView>&) {
+inline Hook chaos(const std::string& kind) {
+  if (kind.empty()) return {};
+  if (kind.starts_with("stall ")) {
+    return [file = kind.substr(6)](const std::string&, const std::string&, const std::vector<TensorView>&) {
       while (::access(file.c_str(), F_OK) == 0) ::usleep(10000);
     };
   }
-  return [kinds](const std::string& step, const std::string& options, const std::vector<TensorView>& outputs) {
-    if (kinds.starts_with("finish ") != (step == "finish")) return;
-    auto fault = step == "finish"                ? kinds.substr(7)
-                 : kinds.starts_with("default ") ? options.empty() ? kinds.substr(8) : ""
-                                                 : fault_of(options, kinds);
+  return [kind](const std::string& step, const std::string& options, const std::vector<TensorView>& outputs) {
+    if (kind.starts_with("finish ") != (step == "finish")) return;
+    auto fault = step == "finish"               ? kind.substr(7)
+                 : kind.starts_with("default ") ? options.empty() ? kind.substr(8) : ""
+                                                : fault_of(options, kind);
     auto* result = outputs.empty() ? nullptr : static_cast<float*>(outputs[0].data);
     if (step == "compile" || step == "finish") {
       if (fault == "segv") ::raise(SIGSEGV);

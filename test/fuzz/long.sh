@@ -27,7 +27,7 @@ TC_FUZZ_COUNT=500 run emulated_fuzz '*/0'
 TC_EMULATE_ALL=1 run emulated_programs 'EmulatedPrograms.*:*UnitPrograms*:UnitNests*'
 TC_FUZZ_SECONDS=300 run entry_points '*'
 TC_CACHE_KILLS=1000 run cache 'Crash.*'
-TC_CHAOS_SEEDS=60 run autotuner 'Chaos.*'
+TC_CHAOS_SEEDS=6 run autotuner 'Chaos.*'
 
 echo "== Python"
 TC_TEST_LAWS=1 TC_MODELS_FIRST=$seed TC_MODELS=200 TC_FACE_SECONDS=300 TC_FORKS=10 TC_ENDS=10 \
