@@ -108,6 +108,21 @@ TEST_F(MapToGrid, GridAndBlockShrinkToWhatIsUsed) {
   EXPECT_EQ(kernels.at(0).block, (std::array<std::int64_t, 3>{32, 4, 1}));
 }
 
+TEST_F(MapToGrid, KernelsAreTakenForCopiesWhereTheyAreOne) {
+  const auto scop = pointwise(64, 40);
+  const GridKernel kernel = map_kernel(scop, {}, 32), copy = kernel;
+  EXPECT_TRUE(are_copies(kernel, copy));
+  EXPECT_FALSE(are_copies(kernel, map_kernel(scop, {}, 32))) << "another one that is equal";
+  auto other = kernel;
+  other.block[0] *= 2;
+  EXPECT_FALSE(are_copies(kernel, other));
+  other = kernel;
+  other.scop.schedule = scop.schedule;
+  EXPECT_FALSE(are_copies(kernel, other)) << "another schedule";
+  other.scop.schedule = isl::schedule(scop.ctx(), str(kernel.scop.schedule));
+  EXPECT_TRUE(are_copies(kernel, other)) << "a schedule that is alike node by node";
+}
+
 TEST_F(MapToGrid, WithoutAMappingOneThreadRunsAll) {
   auto kernels = map_to_grid(clustered(pointwise(10, 33)), {}, warp_size);
   EXPECT_EQ(kernels.at(0).grid, (std::array<std::int64_t, 3>{1, 1, 1}));

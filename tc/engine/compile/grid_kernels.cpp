@@ -6,6 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/quota.h"
+#include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/phases.h"
 #include "tc/strategy/grid/resident_blocks.h"
@@ -87,12 +88,18 @@ void join_phases(CompileState& state, LaunchState& launch) {
   with_quota(state, *launch.scop, "map", "there are several kernels", 1, join, [] {});
 }
 
-void verify_kernels(const CompileState&, const LaunchState& launch) {
+void verify_whole(const KernelState& part, const polyhedral::GridKernel& kernel) {
+  auto& proved = part.proved->whole;
+  if (proved && polyhedral::are_copies(*proved, kernel)) return;
+  polyhedral::verify_kernel(kernel);
+  proved.emplace(kernel);
+}
+
+void verify_kernels(const CompileState& state, const LaunchState& launch) {
   try {
-    if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
-    auto kernels = kernels_of(launch);
-    for (const auto& kernel : kernels) polyhedral::verify_kernel(kernel);
-    if (launch.grid().phases) polyhedral::verify_phases(kernels, launch.grid().phases->grid_waits);
+    verify_scheduled(state, launch);
+    for (const auto& part : launch.grid().kernels) verify_whole(part, *part.kernel);
+    if (launch.grid().phases) polyhedral::verify_phases(kernels_of(launch), launch.grid().phases->grid_waits);
   } catch (const InternalError& error) {
     if (!launch.has_own_mapping) throw;
     throw OptionsError(str("the mapping that was given is none of this program: ", error.what()));

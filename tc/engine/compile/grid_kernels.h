@@ -26,6 +26,9 @@ polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, 
 /// the grid, or the quota runs out.
 void join_phases(CompileState& state, LaunchState& launch);
 
+/// The laws of \p kernel, which \p part is, unless they held for a copy of it.
+void verify_whole(const KernelState& part, const polyhedral::GridKernel& kernel);
+
 /// The laws of the kernels of \p launch and of their phases. Those whose mapping was given, not chosen, break them by an
 /// OptionsError.
 void verify_kernels(const CompileState& state, const LaunchState& launch);

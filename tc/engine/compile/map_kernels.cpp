@@ -6,6 +6,7 @@
 #include "tc/engine/compile/grid_kernels.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
+#include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
@@ -155,22 +156,38 @@ polyhedral::Dependences within(const polyhedral::Dependences& all, const polyhed
   return result;
 }
 
+/// The laws of \p part of \p launch, a program like any other, unless they held for a copy of it; \p source is what it was
+/// made of.
+void verify_program(const LaunchState& launch, const KernelState& part, const polyhedral::Scop& source) {
+  auto& proved = part.proved->program;
+  const auto& scop = part.cluster->scop;
+  if (proved && polyhedral::are_copies(*proved, scop)) return;
+  polyhedral::verify_instances(scop);
+  polyhedral::verify_bounds(scop);
+  if (launch.dependences) polyhedral::verify_dependences(scop, within(*launch.dependences, source));
+  proved.emplace(scop);
+}
+
+/// The same of \p kernel, which \p part is or will be and whose threads do not wait for each other yet.
+void verify_unsynchronised(const KernelState& part, const polyhedral::GridKernel& kernel) {
+  auto& proved = part.proved->unsynchronised;
+  if (proved && polyhedral::are_copies(*proved, kernel)) return;
+  polyhedral::verify_unsynchronised_kernel(kernel);
+  proved.emplace(kernel);
+}
+
 /// The laws of the kernels behind a pass.
 void verify_pass(const LaunchState& launch, polyhedral::GridLaws laws) {
   const auto& on = launch.grid();
   for (std::size_t i = 0; i < on.kernels.size(); ++i) {
-    const auto& state = on.kernels[i];
-    const auto& scop = state.cluster->scop;
+    const auto& part = on.kernels[i];
     if (laws == polyhedral::GridLaws::Statements) {
-      polyhedral::verify_instances(scop);
-      polyhedral::verify_bounds(scop);
-      if (launch.dependences) polyhedral::verify_dependences(scop, within(*launch.dependences, on.parts[i]));
+      verify_program(launch, part, on.parts[i]);
       continue;
     }
-    auto kernel = state.cluster->kernel();
-    if (laws == polyhedral::GridLaws::Threads) kernel.scop = polyhedral::as_kernel(scop, *state.cluster->tree);
-    laws == polyhedral::GridLaws::Kernel ? polyhedral::verify_kernel(kernel)
-                                         : polyhedral::verify_unsynchronised_kernel(kernel);
+    auto kernel = part.cluster->kernel();
+    if (laws == polyhedral::GridLaws::Threads) kernel.scop = polyhedral::as_kernel(kernel.scop, *part.cluster->tree);
+    laws == polyhedral::GridLaws::Kernel ? verify_whole(part, kernel) : verify_unsynchronised(part, kernel);
   }
 }
 

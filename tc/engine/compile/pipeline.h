@@ -46,6 +46,12 @@ struct CpuLaunch {
   cpu::ObjectCode code;                                ///< emit
 };
 
+/// What the laws of a kernel last held for, behind passes of each kind (polyhedral::GridLaws).
+struct ProvedKernel {
+  std::optional<polyhedral::Scop> program;
+  std::optional<polyhedral::GridKernel> unsynchronised, whole;
+};
+
 /// One kernel of a launch for a grid of threads.
 struct KernelState {
   std::optional<polyhedral::GridCluster> cluster;      ///< split_kernels, then each pass; gone behind map
@@ -54,6 +60,7 @@ struct KernelState {
   std::optional<polyhedral::Ast> ast;                  ///< generate
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise: block_x ... thread_z are free variables
   std::vector<std::string> buffers;                    ///< raise: what the kernel takes, in order
+  std::shared_ptr<ProvedKernel> proved = std::make_shared<ProvedKernel>();  ///< a note of the laws
 };
 
 /// How the kernels of a launch are phases of one, whose blocks are all there at once.

@@ -1,9 +1,18 @@
 #include "tc/polyhedral/map_grid/map_to_grid.h"
 
+#include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/map_grid/grid_passes.h"
 #include "tc/polyhedral/map_grid/split_kernels.h"
 
 namespace tc::polyhedral {
+
+bool are_copies(const GridKernel& a, const GridKernel& b) {
+  const auto& [scop, where, grid, block, warp_size, shared_bytes, blocks_per_multiprocessor] = a;
+  const auto& [blocks, threads] = where;
+  return are_copies(scop, b.scop) && blocks.get() == b.where.blocks.get() && threads.get() == b.where.threads.get() &&
+         grid == b.grid && block == b.block && warp_size == b.warp_size && shared_bytes == b.shared_bytes &&
+         blocks_per_multiprocessor == b.blocks_per_multiprocessor;
+}
 
 GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size) {
   GridCluster cluster(part, mapping, warp_size);

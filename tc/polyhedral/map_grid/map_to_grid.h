@@ -22,6 +22,9 @@ struct GridKernel {
   int blocks_per_multiprocessor = 0;  ///< for which the registers of a multiprocessor are to suffice; 0: no wish
 };
 
+/// Are \p a and \p b copies of one value, as are_copies.h says?
+bool are_copies(const GridKernel& a, const GridKernel& b);
+
 /// \p clustered as kernels to be run one after the other, one a cluster, mapped as \p mapping
 /// (strategy::choose_grid_mapping) says, by grid_passes.h, for a machine with warps of \p warp_size threads.
 ///
