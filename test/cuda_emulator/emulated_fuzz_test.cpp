@@ -69,7 +69,7 @@ struct Kernels {
 constexpr int kernels_for_one_asynchronous = 8;
 
 /// The programs are run in parts, which may run side by side. Those that the environment asks for are all in the first.
-constexpr int parts = 3;
+constexpr int parts = 2;
 constexpr std::uint64_t programs_of_a_part = 30;
 
 class EmulatedPrograms : public testing::TestWithParam<int> {};

@@ -19,6 +19,26 @@ std::vector<TensorView> views_of(std::vector<HostTensor>& tensors) {
   return result;
 }
 
+/// What a run of \p executable on \p arguments differs by from the interpreter.
+std::optional<std::string> mismatch_of_call(const engine::Function& function, const engine::Executable& executable,
+                                            Arguments arguments, const Tolerances& tolerances) {
+  std::optional<std::vector<HostTensor>> want;
+  std::string refusal;
+  try {
+    want = interpreted(function, arguments);
+  } catch (const ArgumentError& error) {
+    refusal = error.what();
+  }
+  try {
+    executable.run(arguments.input_views(), arguments.output_views());
+  } catch (const ArgumentError& error) {
+    if (!want) return std::nullopt;
+    return str("the compiled code refuses what the interpreter runs: ", error.what());
+  }
+  if (!want) return str("the interpreter refuses what the compiled code runs: ", refusal);
+  return first_difference(function, arguments.outputs, *want, tolerances);
+}
+
 }  // namespace
 
 std::vector<TensorSpec> Arguments::input_specs() const { return specs_of(inputs); }
@@ -52,24 +72,19 @@ std::optional<std::string> first_difference(const engine::Function& function, co
 
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
                                     engine::CompileOptions options, const Tolerances& tolerances) {
-  std::optional<std::vector<HostTensor>> want;
-  std::string refusal;
-  try {
-    want = interpreted(*function, arguments);
-  } catch (const ArgumentError& error) {
-    refusal = error.what();
-  }
+  return mismatch_of_calls(function, {arguments}, std::move(options), tolerances);
+}
+
+std::optional<std::string> mismatch_of_calls(const std::shared_ptr<const engine::Function>& function,
+                                             const std::vector<Arguments>& calls, engine::CompileOptions options,
+                                             const Tolerances& tolerances) {
   options.stages.verify = true;
-  auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
-  Arguments run = arguments;
-  try {
-    executable->run(run.input_views(), run.output_views());
-  } catch (const ArgumentError& error) {
-    if (!want) return std::nullopt;
-    return str("the compiled code refuses what the interpreter runs: ", error.what());
-  }
-  if (!want) return str("the interpreter refuses what the compiled code runs: ", refusal);
-  return first_difference(*function, run.outputs, *want, tolerances);
+  const auto& first = calls.at(0);
+  const auto executable = engine::compile(function, first.input_specs(), first.output_specs(), options);
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (auto text = mismatch_of_call(*function, *executable, calls[i], tolerances))
+      return calls.size() == 1 ? *text : str("call ", i, ": ", *text);
+  return std::nullopt;
 }
 
 }  // namespace tc::test

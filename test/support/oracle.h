@@ -37,4 +37,9 @@ std::optional<std::string> first_difference(const engine::Function& function, co
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
                                     engine::CompileOptions options, const Tolerances& tolerances = {});
 
+/// The same of several calls, whose tensors are like those of the first: one compile serves them all.
+std::optional<std::string> mismatch_of_calls(const std::shared_ptr<const engine::Function>& function,
+                                             const std::vector<Arguments>& calls, engine::CompileOptions options,
+                                             const Tolerances& tolerances = {});
+
 }  // namespace tc::test

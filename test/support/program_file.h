@@ -29,6 +29,10 @@ struct ProgramFile {
   std::vector<std::string> options, targets;
 };
 
+/// Is variant number \p variant of how a program is compiled taken for its run number \p run? The first run takes all, a
+/// later one each third, the next run others; every pair where TC_ALL_RUNS=1, as in `make test-long`.
+bool is_sampled(std::size_t variant, std::size_t run);
+
 ProgramFile read_program(const std::filesystem::path& path);
 /// The programs below \p folder, sorted by their numbers.
 std::vector<std::filesystem::path> program_paths(const std::filesystem::path& folder);

@@ -8,6 +8,7 @@
 #include "tc/base/str.h"
 #include "test/cuda_emulator/device_program.h"
 #include "test/cuda_emulator/units/unit_nests.h"
+#include "test/support/from_environment.h"
 #include "test/support/program_file.h"
 
 namespace tc::test {
@@ -19,7 +20,7 @@ struct UnitProgram {
   const char *name, *text;  ///< HALF stands for both types that units multiply
   lang::SizeMap sizes;
   std::vector<UnitTile> tiles;
-  bool laws = false;  ///< are verified for the first tile; for all where TC_EMULATE_ALL=1
+  bool laws = false;  ///< are verified for the first tile; for all where TC_ALL_RUNS=1
   bool exact = true;  ///< results on integers are those of the interpreter, bit for bit
 };
 
@@ -68,10 +69,10 @@ const UnitProgram unit_programs[] = {
      {{16, 8, 1, 2, 16, 3}}},
 };
 
-/// Every pair of a program and a tile is run where TC_EMULATE_ALL=1, as in `make test-long`; else bfloat16 runs the
+/// Every pair of a program and a tile is run where TC_ALL_RUNS=1, as in `make test-long`; else bfloat16 runs the
 /// first two tiles and float16 the first.
 bool all_are_taken() {
-  static const bool all = std::getenv("TC_EMULATE_ALL") != nullptr;
+  static const bool all = from_environment("TC_ALL_RUNS", 0) != 0;
   return all;
 }
 bool tile_is_taken(const std::string& half, std::size_t tile) {
