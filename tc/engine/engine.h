@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <future>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -106,6 +107,18 @@ class ExecutionEngine {
                  const std::vector<const DLTensor*>& outputs, const CompileOptions& options = {});
   void run(Handle handle, const std::vector<const DLTensor*>& inputs,
            const std::vector<const DLTensor*>& outputs) const;
+
+  /// The same with lists in braces: infer_output_tensor_info("mm", {&a, &b}).
+  using Tensors = std::initializer_list<const DLTensor*>;
+  std::vector<TensorInfo> infer_output_tensor_info(const std::string& name, Tensors inputs) const {
+    return infer_output_tensor_info(name, std::vector(inputs));
+  }
+  Handle compile(const std::string& name, Tensors inputs, Tensors outputs, const CompileOptions& options = {}) {
+    return compile(name, std::vector(inputs), std::vector(outputs), options);
+  }
+  void run(Handle handle, Tensors inputs, Tensors outputs) const {
+    run(handle, std::vector(inputs), std::vector(outputs));
+  }
 
  private:
   struct Compiled {

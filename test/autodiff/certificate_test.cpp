@@ -3,6 +3,7 @@
 #include "tc/autodiff/access/certify.h"
 #include "tc/autodiff/terms/affine.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
 #include "test/autodiff/gradient_fixture.h"
@@ -18,7 +19,7 @@ ExprPtr typed(const ExprPtr& expr) {
   std::vector<ExprPtr> made;
   for (const auto& part : parts) made.push_back(typed(part));
   const auto* pair = std::get_if<Binary>(&expr->node);
-  const bool truth = pair && pair->op >= BinaryOp::Lt;
+  const bool truth = pair && gives_truth(pair->op);
   return make_expr(with_children(expr, made)->node, {}, truth ? DType::Bool : DType::Int64);
 }
 ExprPtr index(const std::string& text) { return typed(parse_expr(text)); }

@@ -304,9 +304,13 @@ TEST(Engine, DLPackTensors) {
     return tensor;
   };
   auto da = dl(a), db = dl(b), dc = dl(c);
+  EXPECT_EQ(engine.infer_output_tensor_info("mm", {&da, &db})[0].shape, (std::vector<std::int64_t>{5, 9}));
   std::vector<const DLTensor*> inputs{&da, &db}, outputs{&dc};
   auto handle = engine.compile("mm", inputs, outputs);
   engine.run(handle, inputs, outputs);
+  EXPECT_EQ(c.values, product(a, b));
+  EXPECT_EQ(engine.compile("mm", {&da, &db}, {&dc}), handle);
+  engine.run(handle, {&da, &db}, {&dc});
   EXPECT_EQ(c.values, product(a, b));
 }
 

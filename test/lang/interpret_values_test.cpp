@@ -213,6 +213,11 @@ TEST(InterpretValues, Builtins) {
       {"round(A(i))", "-2 0 3"},
       {"round(A(i) + 0.5)", "-2 1 4"},
       {"pow(A(i), 2)", "4 0.25 9"},
+      {"A(i) ** 2", "4 0.25 9"},
+      {"-A(i) ** 2", "-4 -0.25 -9"},
+      {"min(inf, A(i))", "-2 0.5 3"},
+      {"fmaxf(A(i), 0) + sqrtf(4)", "2 2.5 5"},
+      {"cos(pi * A(i)) < -0.5 ? -inf : A(i) - A(i)", "0 0 -inf"},
       {"fma(A(i), 2, 1)", "-3 2 7"},
       {"norm4d(A(i), 0, 0, 0)", "2 0.5 3"},
       {"exp2(A(i))", "0.25 1.4142135381698608 8"},
@@ -227,6 +232,30 @@ TEST(InterpretValues, Builtins) {
       {"min(A(i), 3)", "-128 0 3"}, {"max(A(i), 3)", "3 3 7"}, {"popcount(A(i))", "25 0 3"},
   };
   for (const auto& [rhs, expected] : integer_rows)
+    EXPECT_EQ(run(str("def f(int(N) A) -> (O) { O(i) = ", rhs, " }"), {{"A", i32({-128, 0, 7})}}), expected) << rhs;
+  const std::pair<const char*, const char*> bit_rows[] = {
+      {"A(i) & 7", "0 0 7"},
+      {"A(i) & 5", "0 0 5"},
+      {"A(i) | 9", "-119 9 15"},
+      {"A(i) ^ 1", "-127 1 6"},
+      {"~A(i)", "127 -1 -8"},
+      {"A(i) << 3", "-1024 0 56"},
+      {"A(i) >> 2", "-32 0 1"},
+      {"A(i) >> 31", "-1 0 0"},
+      {"A(i) << 31", "0 0 -2147483648"},
+      {"1 << A(i)", "0 1 128"},
+      {"A(i) >> 40 * i", "-128 0 0"},
+      {"A(i) << 40 * i", "-128 0 0"},
+      {"A(i) << A(i)", "0 0 896"},
+      {"A(i) >> -i", "-128 0 0"},
+      {"-A(i) >> A(i)", "0 0 -1"},
+      {"A(i) ** 2", "16384 0 49"},
+      {"-A(i) ** 3", "2097152 0 -343"},
+      {"2 ** 5 - A(i)", "160 32 25"},
+      {"A(i) & ~1", "-128 0 6"},
+      {"int32(uint32(A(i)) >> 28)", "15 0 0"},
+  };
+  for (const auto& [rhs, expected] : bit_rows)
     EXPECT_EQ(run(str("def f(int(N) A) -> (O) { O(i) = ", rhs, " }"), {{"A", i32({-128, 0, 7})}}), expected) << rhs;
   EXPECT_EQ(run("def f(int8(N) A) -> (O) { O(i) = popcount(A(i)) + abs(A(i)) }", {{"A", vec(DType::Int8, {-128, -1})}}),
             "-127 9");

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <numbers>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 #include "test/support/expect_error.h"
 
@@ -17,7 +21,7 @@ std::string shape(const ExprPtr& e) {
   if (out.empty()) return print(e);
   std::string head = "?:";
   if (const auto* x = std::get_if<Binary>(&e->node)) head = str("b", static_cast<int>(x->op));
-  if (const auto* x = std::get_if<Unary>(&e->node)) head = x->op == UnaryOp::Negate ? "neg" : "not";
+  if (const auto* x = std::get_if<Unary>(&e->node)) head = x->op == UnaryOp::Negate ? "neg" : symbol(x->op);
   if (const auto* x = std::get_if<Access>(&e->node)) head = "@" + x->tensor;
   if (const auto* x = std::get_if<Call>(&e->node)) head = x->function;
   if (const auto* x = std::get_if<Cast>(&e->node)) head = str(x->type);
@@ -31,7 +35,7 @@ TEST(Parse, PrecedenceAndAssociativity) {
       {"a/b*c%d", "[b4 [b2 [b3 a b] c] d]"},
       {"a||b&&c==d+e*-f", "[b12 a [b11 b [b9 c [b0 d [b2 e [neg f]]]]]]"},
       {"-a*b", "[b2 [neg a] b]"},
-      {"!a&&b", "[b11 [not a] b]"},
+      {"!a&&b", "[b11 [! a] b]"},
       {"a?b:c?d:e", "[?: a b [?: c d e]]"},
       {"a?b?c:d:e", "[?: a [?: b c d] e]"},
       {"A(i,j+1)*max(x,y)", "[b2 [@A i [b0 j 1]] [max x y]]"},
@@ -40,6 +44,13 @@ TEST(Parse, PrecedenceAndAssociativity) {
       {"- -a", "[neg [neg a]]"},
       {"a - -b", "[b1 a [neg b]]"},
       {"a<-b", "[b5 a [neg b]]"},
+      {"-a**b", "[neg [b18 a b]]"},
+      {"a**-b**c", "[b18 a [neg [b18 b c]]]"},
+      {"(-a)**b*c", "[b2 [b18 [neg a] b] c]"},
+      {"a**b**c", "[b18 a [b18 b c]]"},
+      {"a|b^c&d<<e+f", "[b14 a [b15 b [b13 c [b16 d [b0 e f]]]]]"},
+      {"a>>b<<c==d&&~e", "[b11 [b9 [b16 [b17 a b] c] d] [~ e]]"},
+      {"a & b == c", "[b9 [b13 a b] c]"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(shape(parse_expr(text)), expected) << text;
 }
@@ -52,8 +63,25 @@ TEST(Parse, Literals) {
   EXPECT_EQ(std::get<FloatLiteral>(parse_expr(".5")->node).value, 0.5);
   EXPECT_EQ(std::get<FloatLiteral>(parse_expr("1e-400")->node).value, 0);
   EXPECT_TRUE(std::get<BoolLiteral>(parse_expr("true")->node).value);
-  for (const char* name : {"info", "nanobatch", "inf", "nan", "INFINITY", "minimum", "wherever", "T0"})
+  for (const char* name : {"info", "nanobatch", "in", "nan", "INFINITY", "minimum", "wherever", "T0", "pint"})
     EXPECT_EQ(std::get<Name>(parse_expr(name)->node).id, name);
+  EXPECT_EQ(std::get<FloatLiteral>(parse_expr("inf")->node).value, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(std::get<FloatLiteral>(parse_expr("pi")->node).value, std::numbers::pi);
+  EXPECT_EQ(print(parse_expr("-inf * pi")), "-inf * pi");
+}
+
+TEST(Parse, CommentsAndWords) {
+  const auto file = parse(R"(// of C
+def 2LUT(float(N) in) -> (B) { B(i) = in(i) / 2e3 // to the end
+}
+def f(float(N) in) -> (B) { B = 2LUT (in) # of Python
+}
+def g(float(N) X) -> (B) { B(in) = X(in) where in in 0:N })");
+  ASSERT_EQ(file.defs.size(), 3u);
+  EXPECT_EQ(file.defs[0].name, "2LUT");
+  EXPECT_EQ(std::get<CallStatement>(file.defs[1].statements[0].node).def, "2LUT");
+  EXPECT_TRUE(equal(file.defs[2], parse(print(file.defs[2])).defs[0]));
+  EXPECT_TRUE(equal(file.defs[1], parse(print(file)).defs[1]));
 }
 
 TEST(Parse, SizeOfADimension) {

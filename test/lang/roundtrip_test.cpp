@@ -31,7 +31,7 @@ class Generator {
     return list[static_cast<std::size_t>(pick(static_cast<int>(list.size())))];
   }
   std::string id() {
-    return one_of<std::string>({"A", "B", "i", "j", "N", "inf", "nan0", "minimum", "exp", "min", "x_1"});
+    return one_of<std::string>({"A", "B", "i", "j", "N", "in", "nan0", "minimum", "exp", "min", "x_1"});
   }
 
   ExprPtr expr(int depth) {
@@ -40,6 +40,7 @@ class Generator {
       case 0:
         return make_expr(IntLiteral{random_() % 3 ? random_() % 100 : (std::uint64_t{random_()} << 32 | random_())});
       case 1:
+        if (pick(8) == 0) return make_expr(FloatLiteral{std::numeric_limits<double>::infinity(), ""});
         return make_expr(FloatLiteral{std::ldexp(random_() % 1000, pick(40) - 20), ""});
       case 2:
         return make_expr(BoolLiteral{pick(2) == 0});
@@ -54,11 +55,11 @@ class Generator {
       case 7:
         return make_expr(Cast{static_cast<DType>(pick(13)), expr(depth - 1), false});
       case 8:
-        return make_expr(Unary{pick(2) ? UnaryOp::Negate : UnaryOp::Not, expr(depth - 1)});
+        return make_expr(Unary{unary_operators[pick(3)], expr(depth - 1)});
       case 9:
         return make_expr(Select{expr(depth - 1), expr(depth - 1), expr(depth - 1)});
       default:
-        return make_expr(Binary{static_cast<BinaryOp>(pick(13)), expr(depth - 1), expr(depth - 1)});
+        return make_expr(Binary{static_cast<BinaryOp>(pick(19)), expr(depth - 1), expr(depth - 1)});
     }
   }
   std::vector<ExprPtr> list(int depth, int n) {

@@ -6,6 +6,7 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/interpret/arithmetic.h"
+#include "tc/lang/syntax/operators.h"
 #include "test/support/random_params.h"
 
 namespace tc::test {
@@ -268,7 +269,7 @@ class DefGenerator {
     if (!random_.chance(12)) return;
     auto parts = children(assignment.rhs);
     if (parts.empty() || !std::holds_alternative<Binary>(assignment.rhs->node)) return;
-    if (std::get<Binary>(assignment.rhs->node).op >= BinaryOp::And) return;
+    if (is_logical(std::get<Binary>(assignment.rhs->node).op)) return;
     ExprPtr value = parts[0];
     bool literal = true;
     for_each_expr(value, [&](const ExprPtr& e) { literal = literal && !std::holds_alternative<Access>(e->node); });

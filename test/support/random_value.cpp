@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 #include "tc/lang/interpret/arithmetic.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::test {
 
@@ -290,8 +293,22 @@ Term ValueGenerator::condition(int depth) {
   }
 }
 
+/// An operator on the bits of integers of \p type.
+Term ValueGenerator::bits(DType type, int depth) {
+  Term left = pinned(value(type, depth - 1)), right = value(type, depth - 1);
+  static const std::vector<BinaryOp> ops = {BinaryOp::BitAnd, BinaryOp::BitOr, BinaryOp::BitXor, BinaryOp::ShiftLeft,
+                                            BinaryOp::ShiftRight};
+  const BinaryOp op = random_.pick(ops);
+  const bool shifts = is_shift(op);
+  if ((shifts && right.literal) || random_.chance(40)) right.expr = integer(random_.between(0, bit_size(type) - 1));
+  ExprPtr result = binary(op, left.expr, right.expr);
+  if (random_.chance(20)) result = make_expr(Unary{UnaryOp::Complement, result});
+  return {result, type, {type_limit(type), 0, true, true}, false};
+}
+
 /// A binary operator or a conditional of \p type.
 Term ValueGenerator::combine(DType type, int depth) {
+  if (is_integer(type) && random_.chance(15)) return bits(type, depth);
   Term left = value(type, depth - 1), right = value(type, depth - 1);
   if (left.literal && right.literal) left = pinned(left);
   Knowledge known = join(left.knowledge, right.knowledge);
@@ -331,6 +348,16 @@ Term ValueGenerator::combine(DType type, int depth) {
 Term ValueGenerator::function(DType type, int depth) {
   Term x = pinned(value(type, depth - 1));
   Knowledge known = x.knowledge;
+  if (is_float(type) && random_.chance(5))
+    return {call("min", {x.expr, make_expr(FloatLiteral{std::numeric_limits<double>::infinity(), ""})}), type, known,
+            false};
+  if (random_.chance(8)) {
+    x = limit(x, 512);
+    known = x.knowledge;
+    known.magnitude = is_float(type) ? known.magnitude * known.magnitude : type_limit(type);
+    known.fraction_bits *= 2;
+    return {binary(BinaryOp::Power, x.expr, integer(2)), type, known, false};
+  }
   switch (random_.between(0, is_float(type) ? 9 : 4)) {
     case 0:
       return {call(random_.chance(50) ? "abs" : "relu", {x.expr}), type, known, false};
@@ -376,6 +403,7 @@ Term ValueGenerator::function(DType type, int depth) {
 /// A function that rounds, of a bounded argument.
 Term ValueGenerator::smooth_function(DType type, int depth) {
   Term x = pinned(limit(value(type, depth - 1), 16));
+  if (random_.chance(10)) x.expr = binary(BinaryOp::Mul, x.expr, make_expr(FloatLiteral{std::numbers::pi, "pi"}));
   static const std::vector<std::string> bounded = {"tanh", "sigmoid", "sin", "cos", "erf", "atan"};
   static const std::vector<std::string> growing = {"silu", "gelu", "softplus", "asinh"};
   if (random_.chance(30)) {

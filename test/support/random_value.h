@@ -98,6 +98,7 @@ class ValueGenerator {
   std::optional<Subscript> gather(const lang::IntegerRange& box);
   Term literal(DType type);
   Term leaf(DType type);
+  Term bits(DType type, int depth);
   Term combine(DType type, int depth);
   Term function(DType type, int depth);
   Term smooth_function(DType type, int depth);

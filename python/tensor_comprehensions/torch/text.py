@@ -11,7 +11,7 @@ from .lowering import VIEWS
 from .values import Tensor, View, digits, iterators
 
 RESERVED = set(
-    """def where in exists true false bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float double half int byte
+    """def where in exists true false inf pi bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float double half int byte
     min max abs clamp relu fmin fmax select popcount isnan isinf exp exp2 exp10 expm1 log log2 log10 log1p logb pow sqrt rsqrt cbrt rcbrt hypot rhypot
     norm3d norm4d rnorm3d rnorm4d fma sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sinpi cospi ceil floor round trunc fabs fdim fmod
     remainder copysign nextafter fdivide sigmoid silu gelu softplus erf erfc erfinv erfcinv erfcx normcdf normcdfinv lgamma tgamma j0 j1 y0 y1

@@ -20,7 +20,8 @@ FreshNames::FreshNames(const Def& def) {
     for (const auto& name : assignment.reduction_iterators) take_iterator(name);
   }
   for (const auto& builtin : builtins()) taken_.insert(std::string(builtin.name));
-  for (const char* word : {"def", "where", "in", "exists", "true", "false", "float", "double", "half", "int", "byte"})
+  for (const char* word :
+       {"def", "where", "in", "exists", "true", "false", "inf", "pi", "float", "double", "half", "int", "byte"})
     taken_.insert(word);
 }
 

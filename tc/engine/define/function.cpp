@@ -12,6 +12,7 @@
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/check/inline.h"
+#include "tc/lang/check/short_forms.h"
 #include "tc/lang/syntax/call_order.h"
 #include "tc/lang/syntax/diagnostics.h"
 #include "tc/lang/syntax/limits.h"
@@ -101,7 +102,7 @@ class Inliner {
           if (!state_.late.count(call->def)) callee(call->def);
       if (!calls_late(def) && has_doubtful_statements(def, file_)) return inline_def(def);
       state_.late.insert(def.name);
-      inlined_[def.name].def = def;
+      inlined_[def.name].def = lang::without_short_forms(def);
     } catch (const SemanticError& error) {
       keep(def.name, error);
     } catch (const CalleeHasErrors&) {

@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/define/function.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::engine {
 namespace {
@@ -74,7 +75,7 @@ class Search {
   void look(const ExprPtr& expr) {
     if (auto* select = std::get_if<lang::Select>(&expr->node)) return look(select->condition);
     auto* binary = std::get_if<lang::Binary>(&expr->node);
-    if (binary && binary->op >= lang::BinaryOp::And) return look(binary->left);
+    if (binary && is_logical(binary->op)) return look(binary->left);
     for (const auto& child : lang::children(expr)) look(child);
     auto* access = std::get_if<lang::Access>(&expr->node);
     for (std::size_t d = 0; access && d < access->subscripts.size() && found_.empty(); ++d) {

@@ -118,7 +118,8 @@ Expr IndexConverter::convert_binary(const lang::ExprPtr& expr, const lang::Binar
     const Expr left = (*this)(binary.left), right = (*this)(binary.right);
     return binary.op == Op::And ? left && right : left || right;
   }
-  if (is_bool(binary.left) || !is_integral(binary.left) || !is_integral(binary.right)) return make_opaque(expr);
+  if (is_bool(binary.left) || !is_integral(binary.left) || !is_integral(binary.right) || lang::is_bitwise(binary.op))
+    return make_opaque(expr);
   const Expr a = (*this)(binary.left), b = (*this)(binary.right);
   const bool negative = constant_or(ir::simplify(b), 0) < 0;
   switch (binary.op) {

@@ -1,5 +1,7 @@
 #include "tc/halide_bridge/infer/infer_ranges.h"
 
+#include <utility>
+
 #include "tc/base/str.h"
 #include "tc/halide_bridge/infer/infer_statement.h"
 
@@ -51,9 +53,32 @@ struct RangeInference::Impl {
     return ranges;
   }
 
+  /// Infers \p statement, or keeps it and those behind it until a later one says what its indices range over.
+  void add(const lang::Statement& statement) {
+    const auto* assignment = std::get_if<lang::Assignment>(&statement.node);
+    if (waiting.empty() && !(assignment && waits_for_later(state, *assignment)))
+      return infer_statement(state, statement);
+    waiting.push_back(statement);
+    const auto& first = std::get<lang::Assignment>(waiting.front().node);
+    const bool is_later = waiting.size() > 1 && assignment && assignment->target == first.target;
+    if (is_later && gives_ranges(state, first, *assignment)) release(assignment);
+  }
+
+  /// Infers the first of the statements that wait, whose indices \p later bounds unless it is null, and goes on with the
+  /// others.
+  void release(const lang::Assignment* later) {
+    const auto held = std::exchange(waiting, {});
+    infer_statement(state, held.front(), later);
+    for (std::size_t s = 1; s < held.size(); ++s) add(held[s]);
+  }
+  void release_all() {
+    while (!waiting.empty()) release(nullptr);
+  }
+
   IndexProver prover, checker;
   lang::Diagnostics diagnostics;
   DefState state;
+  std::vector<lang::Statement> waiting;  ///< the first of them for a statement that is to come
 };
 
 RangeInference::RangeInference(const lang::Def& head, const std::string& text, const std::string& name,
@@ -64,10 +89,11 @@ RangeInference::~RangeInference() = default;
 
 void RangeInference::add(const lang::Statement& statement) {
   impl_->state.cancellation.check("range inference");
-  if (!impl_->diagnostics.full()) infer_statement(impl_->state, statement);
+  if (!impl_->diagnostics.full()) impl_->add(statement);
 }
 
 const std::vector<lang::Range>* RangeInference::box(const std::string& tensor) {
+  if (!impl_->state.boxes.count(tensor)) impl_->release_all();
   auto& known = impl_->state.result.tensors;
   if (auto found = known.find(tensor); found != known.end()) return &found->second;
   const auto box = impl_->state.boxes.find(tensor);
@@ -76,6 +102,7 @@ const std::vector<lang::Range>* RangeInference::box(const std::string& tensor) {
 }
 
 lang::Ranges RangeInference::finish(std::vector<Diagnostic>* warnings) {
+  impl_->release_all();
   const auto& found = impl_->diagnostics;
   if (warnings) warnings->insert(warnings->end(), found.warnings().begin(), found.warnings().end());
   found.throw_if_errors<SemanticError>();

@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/infer/infer_statement.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -16,13 +17,16 @@ namespace {
 
 class StatementInference {
  public:
-  StatementInference(DefState& state, const lang::Assignment& assignment)
+  StatementInference(DefState& state, const lang::Assignment& assignment, const lang::Assignment* later = nullptr)
       : state_(state),
         assignment_(assignment),
+        later_(later),
         left_(lang::left_iterators(assignment)),
         convert_([&state](const lang::SizeOf& size) { return size_of(state, size); }) {}
 
   void run();
+  /// The range of each index on the left as far as the statement bounds it alone, before its tensor has a box.
+  std::vector<std::optional<IndexBounds>> left_ranges();
 
  private:
   void name_iterators();
@@ -31,6 +35,8 @@ class StatementInference {
   bool round();
   void settle(const std::string& iterator, Solution solution);
   void take_target_extents();
+  void take_later_ranges();
+  void collect();
   void join_guarded();
   bool proved_inside(const Subscript& s) const;
   bool all_solved();
@@ -42,9 +48,9 @@ class StatementInference {
   void check_annotation(const std::vector<IndexBounds>& box);
   void record();
 
-  /// Is \p s in `exists`, of the target, whose box this statement decides?
+  /// Is \p s of the target, whose box this statement decides: in `exists`, or a read of the caller's buffer?
   bool waits_for_target(const Subscript& s) const {
-    return assignment_.reduction && s.in_exists && s.tensor == assignment_.target && !target_box();
+    return (s.in_exists || !assignment_.reduction) && s.tensor == assignment_.target && !target_box();
   }
   bool unsolved(const std::string& iterator) const { return ranges_.count(iterator) == 0; }
   const std::optional<std::vector<IndexBounds>>* target_box() const {
@@ -55,6 +61,7 @@ class StatementInference {
 
   DefState& state_;
   const lang::Assignment& assignment_;
+  const lang::Assignment* later_;
   std::vector<std::string> left_, iterators_;
   IndexConverter convert_;
   std::vector<Subscript> subscripts_;
@@ -171,6 +178,22 @@ void StatementInference::take_target_extents() {
     else if (!box && decl && d < decl->dims->size())
       ranges_[left_[d]] = {constant(0), state_.facts.simplify(convert_((*decl->dims)[d]) - 1)};
   }
+}
+
+void StatementInference::take_later_ranges() {
+  if (!later_ || target_box()) return;
+  const auto ranges = StatementInference(state_, *later_).left_ranges();
+  for (std::size_t d = 0; d < left_.size() && d < ranges.size(); ++d)
+    if (unsolved(left_[d]) && ranges[d]) ranges_[left_[d]] = *ranges[d];
+}
+
+std::vector<std::optional<IndexBounds>> StatementInference::left_ranges() {
+  collect();
+  rounds();
+  std::vector<std::optional<IndexBounds>> result;
+  for (const auto& iterator : left_)
+    result.push_back(unsolved(iterator) ? std::nullopt : std::optional(ranges_.at(iterator)));
+  return result;
 }
 
 bool StatementInference::proved_inside(const Subscript& s) const {
@@ -303,7 +326,8 @@ void StatementInference::run() {
   }
 }
 
-void StatementInference::infer() {
+/// The iterators, their ranges in `where` and the subscripts that bound them.
+void StatementInference::collect() {
   name_iterators();
   take_where_ranges();
   subscripts_ = collect_subscripts(assignment_, iterators_, convert_);
@@ -313,12 +337,20 @@ void StatementInference::infer() {
       own_.push_back(&s);
       continue;
     }
-    if (!state_.boxes.count(s.tensor)) report_missing_target(state_, s);
+    if (!state_.boxes.count(s.tensor)) {
+      if (s.tensor == assignment_.target) continue;
+      report_missing_target(state_, s);
+    }
     const bool waits = !s.guards.empty() && !(s.bare && !given_.count(s.iterators[0]));
     if (!s.opaque) (waits ? guarded_ : pending_).push_back(&s);
   }
+}
+
+void StatementInference::infer() {
+  collect();
   rounds();
   take_target_extents();
+  take_later_ranges();
   rounds();
   join_guarded();
   rounds();
@@ -331,11 +363,52 @@ void StatementInference::infer() {
   }
 }
 
+/// Does anything of \p assignment but reads of its own target mention the index \p id of its left?
+bool is_bounded(const lang::Assignment& assignment, const std::string& id) {
+  const std::function<bool(const lang::ExprPtr&)> mentions = [&](const lang::ExprPtr& e) {
+    if (const auto* name = std::get_if<lang::Name>(&e->node)) return name->id == id;
+    const auto* access = std::get_if<lang::Access>(&e->node);
+    if (access && access->tensor == assignment.target) return false;
+    const auto parts = lang::children(e);
+    return std::any_of(parts.begin(), parts.end(), mentions);
+  };
+  return mentions(assignment.rhs) ||
+         std::any_of(assignment.clauses.begin(), assignment.clauses.end(), [&](const lang::Clause& clause) {
+           return std::visit(overloaded{[&](const lang::RangeClause& x) { return x.index == id; },
+                                        [&](const lang::LetClause& x) { return mentions(x.value); },
+                                        [&](const lang::ExistsClause& x) {
+                                          const auto parts = lang::children(x.value);
+                                          return std::any_of(parts.begin(), parts.end(), mentions);
+                                        }},
+                             clause.node);
+         });
+}
+
 }  // namespace
 
-void infer_statement(DefState& state, const lang::Statement& statement) {
+bool waits_for_later(const DefState& state, const lang::Assignment& assignment) {
+  const bool is_declared = std::any_of(state.def.returns.begin(), state.def.returns.end(),
+                                       [&](const auto& decl) { return decl.name == assignment.target && decl.dims; });
+  if (state.boxes.count(assignment.target) || is_declared) return false;
+  const auto left = lang::left_iterators(assignment);
+  return std::any_of(left.begin(), left.end(), [&](const auto& index) { return !is_bounded(assignment, index); });
+}
+
+bool gives_ranges(DefState& state, const lang::Assignment& assignment, const lang::Assignment& later) {
+  const auto left = lang::left_iterators(assignment);
+  try {
+    const auto ranges = StatementInference(state, later).left_ranges();
+    for (std::size_t d = 0; d < left.size(); ++d)
+      if (!is_bounded(assignment, left[d]) && (d >= ranges.size() || !ranges[d])) return false;
+  } catch (const TooComplicated&) {
+    return false;
+  }
+  return true;
+}
+
+void infer_statement(DefState& state, const lang::Statement& statement, const lang::Assignment* later) {
   if (auto* assignment = std::get_if<lang::Assignment>(&statement.node))
-    StatementInference(state, *assignment).run();
+    StatementInference(state, *assignment, later).run();
   else
     throw InternalError("infer_ranges: calls must be inlined before");
 }

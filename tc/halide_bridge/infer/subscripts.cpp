@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/halide_bridge/infer/index_bounds.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::halide_bridge {
 
@@ -25,7 +26,7 @@ class Collector {
       const Expr condition = convert_(select->condition);
       walk_under(condition, select->then_value);
       walk_under(!condition, select->else_value);
-    } else if (auto* logical = std::get_if<lang::Binary>(&expr->node); logical && logical->op >= lang::BinaryOp::And) {
+    } else if (auto* logical = std::get_if<lang::Binary>(&expr->node); logical && is_logical(logical->op)) {
       walk(logical->left);
       const Expr condition = convert_(logical->left);
       walk_under(logical->op == lang::BinaryOp::And ? condition : !condition, logical->right);

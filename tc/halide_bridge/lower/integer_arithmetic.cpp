@@ -106,6 +106,42 @@ Integer remainder(const Integer& a, const Integer& b) {
   return {ir::Add::make(euclidean, ir::Select::make(rounds_down(a, b), b.expr, ir::make_zero(type))), bounds};
 }
 
+Integer bits_of(ir::Call::IntrinsicOp op, const Integer& a, const Integer& b, const Bounds& bounds) {
+  return {ir::Call::make(a.expr.type(), op, {a.expr, b.expr}, ir::Call::PureIntrinsic), bounds};
+}
+
+/// Of numbers that are not negative, the bits that one of them may have.
+Bounds joint_bits(const Integer& a, const Integer& b) {
+  if (a.bounds.low < 0 || b.bounds.low < 0) return bounds_of(a.expr.type());
+  __int128 all = 0;
+  while (all < std::max(a.bounds.high, b.bounds.high)) all = 2 * all + 1;
+  return {0, all};
+}
+
+/// The bits of \p a as a number without a sign.
+Expr raw_bits(const Integer& a) {
+  const Type raw = a.expr.type().with_code(halide_type_uint);
+  return a.expr.type() == raw ? a.expr : ir::Cast::make(raw, a.expr);
+}
+
+/// \p value shifted by the bits of \p n that tell a bit of \p type.
+Expr shift(ir::Call::IntrinsicOp op, Type type, const Expr& value, const Integer& n) {
+  const Type raw = type.with_code(halide_type_uint);
+  const auto known = constant_value(n.expr);
+  const Expr amount =
+      known ? ir::make_const(raw, static_cast<std::uint64_t>(*known) % type.bits())
+            : ir::Call::make(raw, ir::Call::bitwise_and, {raw_bits(n), ir::make_const(raw, type.bits() - 1)},
+                             ir::Call::PureIntrinsic);
+  return ir::Call::make(type, op, {value, amount}, ir::Call::PureIntrinsic);
+}
+
+/// \p shifted where \p n is a number of bits that its type has, else \p none.
+Expr kept_bits(const Integer& n, const Expr& shifted, const Expr& none) {
+  const Type raw = n.expr.type().with_code(halide_type_uint);
+  if (Bounds{0, raw.bits() - 1}.contains(n.bounds)) return shifted;
+  return ir::Select::make(ir::LT::make(raw_bits(n), ir::make_const(raw, raw.bits())), shifted, none);
+}
+
 }  // namespace
 
 Bounds bounds_of(Type type) {
@@ -161,6 +197,33 @@ Integer minimum(const Integer& a, const Integer& b) {
 Integer maximum(const Integer& a, const Integer& b) {
   return {ir::Max::make(a.expr, b.expr),
           {std::max(a.bounds.low, b.bounds.low), std::max(a.bounds.high, b.bounds.high)}};
+}
+
+Integer bit_and(const Integer& a, const Integer& b) {
+  if (a.bounds.low < 0 && b.bounds.low < 0) return bits_of(ir::Call::bitwise_and, a, b, bounds_of(a.expr.type()));
+  const __int128 high = a.bounds.low < 0   ? b.bounds.high
+                        : b.bounds.low < 0 ? a.bounds.high
+                                           : std::min(a.bounds.high, b.bounds.high);
+  return bits_of(ir::Call::bitwise_and, a, b, {0, high});
+}
+Integer bit_or(const Integer& a, const Integer& b) { return bits_of(ir::Call::bitwise_or, a, b, joint_bits(a, b)); }
+Integer bit_xor(const Integer& a, const Integer& b) { return bits_of(ir::Call::bitwise_xor, a, b, joint_bits(a, b)); }
+
+Integer shift_left(const Integer& a, const Integer& n) {
+  const Type type = a.expr.type(), raw = type.with_code(halide_type_uint);
+  const Expr shifted = shift(ir::Call::shift_left, raw, raw_bits(a), n);
+  const Expr value = kept_bits(n, shifted, ir::make_zero(raw));
+  return {type == raw ? value : as_signed(type, value), bounds_of(type)};
+}
+
+Integer shift_right(const Integer& a, const Integer& n) {
+  const Type type = a.expr.type();
+  if (type.is_uint())
+    return {kept_bits(n, shift(ir::Call::shift_right, type, a.expr, n), ir::make_zero(type)), {0, a.bounds.high}};
+  const Expr last = ir::make_const(type, type.bits() - 1);
+  const Expr amount = constant_value(n.expr) ? n.expr : kept_bits(n, n.expr, last);
+  return {shift(ir::Call::shift_right, type, a.expr, {amount, n.bounds}),
+          {std::min<__int128>(a.bounds.low, -1), std::max<__int128>(a.bounds.high, 0)}};
 }
 
 Integer absolute(const Integer& a) {

@@ -40,6 +40,13 @@ Integer floor_mod(const Integer& a, const Integer& b);
 Integer negate(const Integer& a);
 Integer minimum(const Integer& a, const Integer& b);
 Integer maximum(const Integer& a, const Integer& b);
+Integer bit_and(const Integer& a, const Integer& b);
+Integer bit_or(const Integer& a, const Integer& b);
+Integer bit_xor(const Integer& a, const Integer& b);
+/// By a number of bits that the type does not have, a negative one among them, all bits go: 0, and -1 for negative numbers
+/// to the right.
+Integer shift_left(const Integer& a, const Integer& n);
+Integer shift_right(const Integer& a, const Integer& n);
 Integer absolute(const Integer& a);
 /// \p a modulo 2^bits in \p type.
 Integer convert(const Integer& a, Halide::Type type);

@@ -6,6 +6,7 @@
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/builtin_calls.h"
 #include "tc/halide_bridge/lower/conditional.h"
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {
@@ -99,6 +100,16 @@ Integer integer_arithmetic(BinaryOp op, const Integer& a, const Integer& b) {
       return floor_div(a, b);
     case BinaryOp::Mod:
       return floor_mod(a, b);
+    case BinaryOp::BitAnd:
+      return bit_and(a, b);
+    case BinaryOp::BitOr:
+      return bit_or(a, b);
+    case BinaryOp::BitXor:
+      return bit_xor(a, b);
+    case BinaryOp::ShiftLeft:
+      return shift_left(a, b);
+    case BinaryOp::ShiftRight:
+      return shift_right(a, b);
     default:
       throw InternalError("lower: no arithmetic operator of integers");
   }
@@ -123,7 +134,7 @@ Expr comparison(BinaryOp op, const Expr& a, const Expr& b) {
   }
 }
 
-bool is_arithmetic(BinaryOp op) { return op <= BinaryOp::Mod; }
+bool is_arithmetic(BinaryOp op) { return op <= BinaryOp::Mod || lang::is_bitwise(op); }
 
 class ExprLowering {
  public:

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <functional>
 
 #include "tc/base/str.h"
 #include "tc/lang/check/check_measure.h"
 #include "tc/lang/check/check_statement.h"
 #include "tc/lang/check/scatter_target.h"
+#include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/stored_value.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
@@ -38,6 +40,7 @@ class AssignmentChecker {
     out_.reduction_iterators.clear();
     scope_.iterators.clear();
     scope_.lets.clear();
+    scope_.updated.clear();
     if (!check_measure(in_, scope_)) {
       if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
         found->second.assigned = true;
@@ -45,8 +48,10 @@ class AssignmentChecker {
     }
     const bool target_ok = check_target();
     collect_iterators();
+    const bool in_place = target_ok && find_update_in_place();
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
     Typed value = type_expr(in_.rhs, scope_, Mode::Value);
+    if (in_place && value) report_update_in_place();
     find_reductions(static_cast<bool>(value));
     if (!scattered_.empty() && scope_.tensors.count(in_.target)) value = scatter(value);
     if (target_ok) {
@@ -109,7 +114,7 @@ class AssignmentChecker {
         good = false;
         continue;
       }
-      const std::string taken = find_builtin(name->id) ? "" : taken_as(scope_, name->id);
+      const std::string taken = find_function(name->id) ? "" : taken_as(scope_, name->id);
       const auto [first, is_new] = seen.emplace(name->id, subscript->range);
       if (!taken.empty())
         report({.code = "TC115",
@@ -126,6 +131,51 @@ class AssignmentChecker {
       subscript = make_expr(Name{name->id, Name::Kind::Iterator}, subscript->range, DType::Int64);
     }
     return good;
+  }
+
+  /// Is this `C(i) = b * C(i)` for a return C without a value, which the caller's buffer gives? Its type, where none is
+  /// declared, is that of the value without it.
+  bool find_update_in_place() {
+    TensorState& tensor = scope_.tensors.at(in_.target);
+    if (tensor.kind != TensorState::Kind::Return || tensor.assigned || in_.reduction) return false;
+    bool reads = false;
+    const auto is_own = [&](const ExprPtr& e) {
+      const auto* access = std::get_if<Access>(&e->node);
+      const auto* name = std::get_if<Name>(&e->node);
+      return access ? access->tensor == in_.target && equal(access->subscripts, in_.subscripts)
+                    : name && in_.bare && name->id == in_.target;
+    };
+    const std::function<ExprPtr(const ExprPtr&)> without_own = [&](const ExprPtr& e) {
+      if (is_own(e)) {
+        reads = true;
+        return make_expr(IntLiteral{1}, e->range);
+      }
+      auto parts = children(e);
+      for (auto& part : parts) part = without_own(part);
+      return with_children(e, parts);
+    };
+    const ExprPtr others = without_own(in_.rhs);
+    if (!reads) return false;
+    if (!tensor.type) {
+      Diagnostics silent = scope_.diagnostics;
+      Scope alone{silent, scope_.defs, scope_.tensors, scope_.sizes, {}, {}, scope_.iterators, scope_.lets};
+      const Typed rest = type_expr(others, alone, Mode::Value);
+      if (!rest || rest.weak != Weak::No) return false;
+      tensor.type = natural_type(rest);
+    }
+    scope_.updated = in_.target;
+    scope_.updated_at = out_.subscripts;
+    return true;
+  }
+
+  void report_update_in_place() {
+    scope_.tensors.at(in_.target).accumulates_into_caller = true;
+    report({.code = "TC130",
+            .range = in_.target_range,
+            .message = str("'", in_.target, "' is read before it is assigned"),
+            .note = "the caller's tensor is read and updated in place",
+            .help = str("assign it first, or make what is read a parameter of another name"),
+            .is_error = false});
   }
 
   // Indices and clauses.
@@ -209,14 +259,14 @@ class AssignmentChecker {
     const std::string what = str("a bound of '", clause.index, "'");
     for (ExprPtr* bound : {&clause.low, &clause.high}) {
       const ExprPtr typed = type_index(*bound, scope_, what);
-      if (typed && check_size_expr(typed, scope_, what)) *bound = typed;
+      if (typed && check_size_expr(typed, scope_, what)) *bound = without_short_forms(typed);
     }
   }
 
   void check_let(LetClause& clause, SourceRange range) {
     const SourceRange name{range.begin, range.begin + static_cast<int>(clause.name.size())};
     const bool duplicate = scope_.lets.count(clause.name) > 0;
-    const std::string taken = find_builtin(clause.name) ? "" : taken_as(scope_, clause.name);
+    const std::string taken = find_function(clause.name) ? "" : taken_as(scope_, clause.name);
     if (!taken.empty())
       report({.code = "TC102",
               .range = name,

@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/check/check_statement.h"
+#include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/print.h"
@@ -15,7 +16,7 @@ class DefChecker {
  public:
   DefChecker(const Def& def, const std::set<std::string>& defs, const FindDef& find, const TypeMap& adapted,
              Diagnostics& diagnostics)
-      : def_(def), find_(find), adapted_(adapted), scope_{diagnostics, defs, {}, {}, {}, {}} {}
+      : def_(def), find_(find), adapted_(adapted), scope_{diagnostics, defs, {}, {}, {}, {}, {}, {}} {}
 
   Def run(TypeMap& wanted, const Cancellation& cancellation) {
     declare();
@@ -55,11 +56,16 @@ class DefChecker {
     return result;
   }
 
-  /// Reports a name that cannot be declared as \p what; true if it can.
-  bool is_free(const std::string& name, SourceRange range, const std::string& what) {
+  /// Is \p name a size and nothing else? A tensor with dimensions may have that name too: W is the size, W(i) an element.
+  bool is_only_size(const std::string& name) const {
+    return scope_.is_size(name) && !find_function(name) && !scope_.defs.count(name) && !scope_.tensors.count(name);
+  }
+
+  /// Reports a name that cannot be declared as \p what; true if it can. \p is_tensor: one with dimensions.
+  bool is_free(const std::string& name, SourceRange range, const std::string& what, bool is_tensor = false) {
     const std::string taken = taken_as(scope_, name);
-    if (taken.empty()) return true;
-    const bool function = find_builtin(name) || scope_.defs.count(name);
+    if (taken.empty() || (is_tensor && is_only_size(name))) return true;
+    const bool function = find_function(name) || scope_.defs.count(name);
     Report message{.code = function ? "TC103" : "TC102",
                    .range = range,
                    .message = str(taken, " and cannot be ", function ? "redefined as " : "declared again as ", what),
@@ -82,7 +88,7 @@ class DefChecker {
       if (declares && reports_unknown_size(dim)) continue;
       const std::string what = str("a size of '", decl.name, "'");
       ExprPtr typed = type_index(dim, scope_, what);
-      if (typed && check_size_expr(typed, scope_, what)) dim = typed;
+      if (typed && check_size_expr(typed, scope_, what)) dim = without_short_forms(typed);
       const auto* unary = std::get_if<Unary>(&dim->node);
       if (unary && std::holds_alternative<IntLiteral>(unary->value->node))
         report({.code = "TC114", .range = dim->range, .message = str(what, " is negative")});
@@ -114,7 +120,7 @@ class DefChecker {
 
   void declare_param(TensorDecl& decl) {
     check_dims(decl, true);
-    if (!is_free(decl.name, decl.range, "a parameter")) return;
+    if (!is_free(decl.name, decl.range, "a parameter", decl.dims.has_value())) return;
     TensorState state;
     state.kind = TensorState::Kind::Param;
     state.type = decl.type;

@@ -6,6 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/check/check.h"
+#include "tc/lang/check/short_forms.h"
 #include "tc/lang/syntax/limits.h"
 #include "tc/lang/syntax/substitute.h"
 
@@ -83,7 +84,7 @@ const std::vector<Range>* GrowingInlinedDef::box_of(const std::string& tensor) {
     ranges_ = context_.start_ranges(head_);
   }
   for (; seen_ < result_.statements.size(); ++seen_) {
-    auto checked = checker_->add(result_.statements[seen_]);
+    const auto checked = without_short_forms(checker_->add(result_.statements[seen_]));
     diagnostics_.throw_if_errors<SemanticError>();
     ranges_->add(checked);
   }
@@ -98,6 +99,8 @@ TensorDecl* GrowingInlinedDef::declared_return(const std::string& name) {
   return found == returns.end() ? nullptr : &*found;
 }
 
-Def GrowingInlinedDef::checked() const { return check_alone(result_, file_, context_.cancellation); }
+Def GrowingInlinedDef::checked() const {
+  return without_short_forms(check_alone(result_, file_, context_.cancellation));
+}
 
 }  // namespace tc::lang

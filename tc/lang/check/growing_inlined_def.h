@@ -33,7 +33,7 @@ class GrowingInlinedDef {
   const TensorDecl* param(const std::string& name) const;
   /// The declaration of the return \p name, null where it is none; the caller may give it a type.
   TensorDecl* declared_return(const std::string& name);
-  /// What has been written, checked.
+  /// What has been written, checked and without short forms.
   Def checked() const;
 
  private:

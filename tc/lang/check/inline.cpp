@@ -9,6 +9,7 @@
 #include "tc/lang/check/growing_inlined_def.h"
 #include "tc/lang/check/inlined_statements.h"
 #include "tc/lang/check/name_versions.h"
+#include "tc/lang/check/short_forms.h"
 #include "tc/lang/syntax/substitute.h"
 
 namespace tc::lang {
@@ -396,7 +397,7 @@ bool needs_inlining(const Def& def) {
 }  // namespace
 
 Def inline_calls(const Def& def, const File& file, const InlineContext& context) {
-  return needs_inlining(def) ? Inliner(def, file, context).run() : def;
+  return needs_inlining(def) ? Inliner(def, file, context).run() : without_short_forms(def);
 }
 
 }  // namespace tc::lang

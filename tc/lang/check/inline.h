@@ -34,7 +34,7 @@ struct InlineContext {
 };
 
 /// \p def of the checked \p file with every call replaced by the callee's statements under fresh names, and every let
-/// replaced by its value (`exists` and `in` clauses stay).
+/// replaced by its value (`exists` and `in` clauses stay), without the short forms of short_forms.h.
 ///
 ///   before: A = f(X)  B(i) = A(i) * c where c = s + 1       after: A_1(i) = ... X ...  B(i) = A_1(i) * (s + 1)
 ///

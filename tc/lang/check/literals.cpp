@@ -4,6 +4,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
@@ -35,6 +36,10 @@ bool fits(const ExprPtr& expr, DType type, const std::map<std::string, LetState>
   if (const auto* literal = std::get_if<IntLiteral>(&expr->node)) {
     if (!negated) return literal->value <= largest(type);
     return is_signed_integer(type) ? literal->value <= largest(type) + 1 : literal->value == 0;
+  }
+  if (const auto* pair = std::get_if<Binary>(&expr->node); pair && is_shift(pair->op)) {
+    const auto* amount = std::get_if<IntLiteral>(&pair->right->node);
+    if (amount) return amount->value < static_cast<std::uint64_t>(bit_size(type)) && fits(pair->left, type, lets);
   }
   const auto* unary = std::get_if<Unary>(&expr->node);
   const bool flips = unary && unary->op == UnaryOp::Negate;

@@ -26,12 +26,12 @@ Label defined(const TensorState& tensor) {
 }
 
 void report_undefined_name(Scope& scope, const std::string& id, SourceRange range) {
-  if (find_builtin(id) || scope.defs.count(id))
+  if (find_function(id) || scope.defs.count(id))
     return scope.diagnostics.add({.code = "TC101",
                                   .range = range,
                                   .message = str("'", id, "' is a function, not a value"),
-                                  .help = find_builtin(id) ? str("write its arguments: ", id, "(x)")
-                                                           : "a call is a statement of its own: T = " + id + "(X)"});
+                                  .help = find_function(id) ? str("write its arguments: ", id, "(x)")
+                                                            : "a call is a statement of its own: T = " + id + "(X)"});
   auto candidates = scope.readable_tensors();
   candidates.insert(candidates.end(), scope.sizes.begin(), scope.sizes.end());
   candidates.insert(candidates.end(), scope.iterators.begin(), scope.iterators.end());

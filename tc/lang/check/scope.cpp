@@ -11,6 +11,10 @@ bool Scope::is_size(const std::string& name) const {
   return std::find(sizes.begin(), sizes.end(), name) != sizes.end();
 }
 
+bool Scope::reads_in_place(const std::string& tensor, const std::vector<ExprPtr>& subscripts) const {
+  return !updated.empty() && tensor == updated && equal(subscripts, updated_at);
+}
+
 std::vector<std::string> Scope::readable_tensors() const {
   std::vector<std::string> names;
   for (const auto& [name, state] : tensors)
@@ -19,7 +23,7 @@ std::vector<std::string> Scope::readable_tensors() const {
 }
 
 std::string taken_as(const Scope& scope, const std::string& name) {
-  if (find_builtin(name)) return str("'", name, "' is a built-in function");
+  if (find_function(name)) return str("'", name, "' is a built-in function");
   if (scope.defs.count(name)) return str("'", name, "' is a function of this program");
   if (scope.is_size(name)) return str("'", name, "' is a size");
   if (scope.tensors.count(name)) return str("'", name, "' is a tensor");

@@ -45,11 +45,15 @@ struct Scope {
   std::vector<std::string> sizes = {};         ///< in order of appearance
 
   // Of the statement at hand.
+  std::string updated = {};              ///< the return that it may read in place of a first value, or empty
+  std::vector<ExprPtr> updated_at = {};  ///< the subscripts on its left
   std::set<std::string> iterators;
   std::map<std::string, LetState> lets;
 
   /// Is \p name a size of the def?
   bool is_size(const std::string& name) const;
+  /// Does a read of \p tensor at \p subscripts take the element of the caller's buffer that the statement writes?
+  bool reads_in_place(const std::string& tensor, const std::vector<ExprPtr>& subscripts) const;
   /// The tensors that may be read here.
   std::vector<std::string> readable_tensors() const;
 };

@@ -1,9 +1,16 @@
 #include "tc/base/str.h"
+#include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
 namespace {
+
+/// Is \p expr a sum, product, quotient or the like?
+bool is_arithmetic(const ExprPtr& expr) {
+  const auto* binary = std::get_if<Binary>(&expr->node);
+  return !binary || binary->op <= BinaryOp::Mod;
+}
 
 /// What in \p expr is not allowed in a size expression, to be followed by the place; empty if there is nothing.
 std::string not_of_sizes(const ExprPtr& expr, const Scope& scope, const std::string& what) {
@@ -19,7 +26,8 @@ std::string not_of_sizes(const ExprPtr& expr, const Scope& scope, const std::str
   const auto* binary = std::get_if<Binary>(&expr->node);
   const auto* call = std::get_if<Call>(&expr->node);
   const auto* cast = std::get_if<Cast>(&expr->node);
-  const bool operation = std::holds_alternative<Unary>(expr->node) || (binary && binary->op <= BinaryOp::Mod) ||
+  const bool operation = std::holds_alternative<Unary>(expr->node) ||
+                         (binary && is_arithmetic(without_short_forms(expr))) ||
                          (call && (call->function == "min" || call->function == "max")) || (cast && cast->implicit);
   if (!operation && !children(expr).empty()) return str("'", print(expr), "' cannot be used in ", what);
   return {};

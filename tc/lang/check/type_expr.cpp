@@ -1,6 +1,8 @@
 #include "tc/lang/check/type_expr.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "tc/base/str.h"
 #include "tc/lang/check/name_reports.h"
@@ -76,7 +78,7 @@ class Typer {
       good = good && typed.back() && check_strides(typed.back());
     }
     const TensorState& tensor = found->second;
-    const bool early = !tensor.assigned && tensor.kind != TensorState::Kind::Param;
+    const bool early = !tensor.assigned && tensor.kind != TensorState::Kind::Param && !scope_.reads_in_place(id, typed);
     const bool fits = !tensor.rank || static_cast<std::size_t>(*tensor.rank) == subscripts.size();
     if (early)
       report_read_too_early(scope_, id, tensor, id_range);
@@ -156,6 +158,7 @@ class Typer {
       const ExprPtr condition = as_condition(value, "'!'");
       return condition ? strong(Unary{x.op, condition}, e, DType::Bool) : Typed{};
     }
+    if (x.op == UnaryOp::Complement && !check_bits(value, symbol(x.op))) return {};
     if (value.weak != Weak::No) return {make_expr(Unary{x.op, value.expr}, e->range), value.weak};
     const DType type = *value.expr->type == DType::Bool ? DType::Int32 : *value.expr->type;
     return strong(Unary{x.op, cast_to(value.expr, type)}, e, type);
@@ -180,6 +183,8 @@ class Typer {
       const ExprPtr a = as_condition(left, what), b = as_condition(right, what);
       return a && b ? strong(Binary{x.op, a, b}, e, DType::Bool) : Typed{};
     }
+    if (x.op == BinaryOp::Power && !check_exponent(left, right)) return {};
+    if (is_bitwise(x.op) && (!check_bits(left, symbol(x.op)) || !check_bits(right, symbol(x.op)))) return {};
     const bool compares = is_comparison(x.op);
     if (const Weak weak = joint({left, right}); !compares && weak != Weak::No) {
       if (weak == Weak::Int && !check_divisor(x.op, right.expr)) return {};
@@ -189,8 +194,54 @@ class Typer {
     if (!joined) return {};
     const DType type = *joined == DType::Bool && !compares ? DType::Int32 : *joined;
     if (!compares && is_integer(type) && right.weak == Weak::Int && !check_divisor(x.op, right.expr)) return {};
+    if (is_shift(x.op) && !check_amount(right, type)) return {};
     const ExprPtr a = settle(left, type, scope_), b = settle(right, type, scope_);
-    return a && b ? strong(Binary{x.op, a, b}, e, compares ? DType::Bool : type) : Typed{};
+    if (!a || !b) return {};
+    return strong(Binary{x.op, a, b}, e, compares ? DType::Bool : type);
+  }
+
+  /// Reports an operand of the operator \p symbol on bits that is no integer.
+  bool check_bits(const Typed& operand, const std::string& symbol) {
+    const DType type = natural_type(operand);
+    if (is_integer(type)) return true;
+    static const std::map<std::string, std::string> instead = {{"&", "the logical operators are && and ||"},
+                                                               {"|", "the logical operators are && and ||"},
+                                                               {"^", "a power is written x ** y"},
+                                                               {"~", "a negation is written !x"}};
+    const auto help = instead.find(symbol);
+    const bool is_xor = symbol == "^" && type == DType::Bool;
+    report({.code = "TC108",
+            .range = operand.expr->range,
+            .message = str("'", symbol, "' needs integers but '", print(operand.expr), "' is ", name(type)),
+            .help = is_xor                  ? "of two bools, the operator != says whether one holds"
+                    : help == instead.end() ? ""
+                                            : help->second});
+    return false;
+  }
+
+  /// Reports a number of bits to shift by that \p type does not have.
+  bool check_amount(const Typed& amount, DType type) {
+    const auto* unary = std::get_if<Unary>(&amount.expr->node);
+    const auto* literal = std::get_if<IntLiteral>(&(unary ? unary->value : amount.expr)->node);
+    if (!literal || (!unary && literal->value < static_cast<std::uint64_t>(bit_size(type)))) return true;
+    report({.code = "TC112",
+            .range = amount.expr->range,
+            .message = str("a ", name(type), " cannot be shifted by ", print(amount.expr)),
+            .note = str("it has ", bit_size(type), " bits, so that shifts are by 0 to ", bit_size(type) - 1)});
+    return false;
+  }
+
+  /// Reports the power of an integer that no product gives.
+  bool check_exponent(const Typed& base, const Typed& exponent) {
+    const auto* literal = std::get_if<IntLiteral>(&exponent.expr->node);
+    if (is_float(natural_type(base)) || is_float(natural_type(exponent))) return true;
+    if (literal && literal->value >= 1 && literal->value <= 64) return true;
+    report(
+        {.code = "TC108",
+         .range = exponent.expr->range,
+         .message = str("the exponent of an integer must be a number from 1 to 64 but is '", print(exponent.expr), "'"),
+         .help = str("compute in floats: float32(", print(base.expr), ") ** (", print(exponent.expr), ")")});
+    return false;
   }
 
   bool check_divisor(BinaryOp op, const ExprPtr& divisor) {
@@ -247,7 +298,7 @@ class Typer {
     if (gives_weak_float(kind, arguments)) {
       std::vector<ExprPtr> parts;
       for (const auto& argument : arguments) parts.push_back(argument.expr);
-      return {make_expr(Call{x.function, std::move(parts)}, e->range), Weak::Float};
+      return {make_expr(Call{x.function, std::move(parts), x.text}, e->range), Weak::Float};
     }
     const auto joined = join(arguments, e->range);
     if (!joined) return {};
@@ -263,7 +314,7 @@ class Typer {
       settled.push_back(settle(argument, type, scope_));
       if (!settled.back()) return {};
     }
-    return strong(Call{x.function, std::move(settled)}, e, kind == BuiltinKind::Predicate ? DType::Bool : type);
+    return strong(Call{x.function, std::move(settled), x.text}, e, kind == BuiltinKind::Predicate ? DType::Bool : type);
   }
   /// Is the call of a function of \p kind a float whose type none of \p arguments decides?
   static bool gives_weak_float(BuiltinKind kind, const std::vector<Typed>& arguments) {

@@ -45,6 +45,13 @@ inline std::int64_t mul_bits(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
+/// The power, modulo 2^64.
+inline std::int64_t power_bits(std::int64_t a, std::int64_t n) {
+  std::int64_t power = 1;
+  for (; n > 0; --n) power = mul_bits(power, a);
+  return power;
+}
+
 /// floor(a / b); 0 for b = 0; the lowest number over -1 wraps.
 inline std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
@@ -65,6 +72,18 @@ inline std::int64_t unsigned_div(std::int64_t a, std::int64_t b) {
 /// The rest of that quotient.
 inline std::int64_t unsigned_mod(std::int64_t a, std::int64_t b) {
   return b == 0 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(a) % static_cast<std::uint64_t>(b));
+}
+
+/// \p a shifted by \p n bits of \p type. Where the type does not have so many, or \p n is negative, all bits go.
+inline std::int64_t shift_left(DType type, std::int64_t a, std::int64_t n) {
+  const bool has = static_cast<std::uint64_t>(n) < static_cast<std::uint64_t>(bit_size(type));
+  return has ? wrap(type, static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << n)) : 0;
+}
+/// Likewise to the right: a signed number keeps its sign.
+inline std::int64_t shift_right(DType type, std::int64_t a, std::int64_t n) {
+  const bool has = static_cast<std::uint64_t>(n) < static_cast<std::uint64_t>(bit_size(type));
+  if (is_signed_integer(type)) return a >> (has ? n : 63);
+  return has ? static_cast<std::int64_t>(static_cast<std::uint64_t>(a) >> n) : 0;
 }
 
 /// a < b among values of \p type.

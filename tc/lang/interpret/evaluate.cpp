@@ -196,6 +196,9 @@ class Compiler {
   Value compile(const Unary& node, const ExprPtr& expr) const {
     Value value = (*this)(node.value);
     if (node.op == UnaryOp::Not) return bool_value([f = std::move(value.integer)](Slots s) { return !f(s); });
+    if (node.op == UnaryOp::Complement)
+      return integer_value(*expr->type,
+                           [f = std::move(value.integer), type = value.type](Slots s) { return wrap(type, ~f(s)); });
     if (is_float(value.type))
       return float_value(*expr->type, [f = std::move(value.floating)](Slots s) { return -f(s); });
     return integer_value(*expr->type, [f = std::move(value.integer), type = value.type](Slots s) {
@@ -235,6 +238,8 @@ Value Compiler::compile(const Binary& node, const ExprPtr&) const {
   Value l = (*this)(node.left), r = (*this)(node.right);
   if (l.type != r.type && is_float(l.type) != is_float(r.type))
     throw InternalError(str("operands of different types: ", l.type, " and ", r.type));
+  if (node.op == BinaryOp::Power && is_float(l.type))
+    return float_value(l.type, combine_floats(l, r, [](double a, double b) { return std::pow(a, b); }));
   switch (node.op) {
     case BinaryOp::And:
       return bool_value([l = std::move(l.integer), r = std::move(r.integer)](Slots s) { return l(s) && r(s); });
@@ -283,6 +288,18 @@ Value Compiler::compile_arithmetic(BinaryOp op, Value l, Value r) const {
       return combine_integers(type, l, r, mul_bits);
     case BinaryOp::Div:
       return combine_integers(type, l, r, is_unsigned ? unsigned_div : floor_div);
+    case BinaryOp::BitAnd:
+      return combine_integers(type, l, r, [](std::int64_t a, std::int64_t b) { return a & b; });
+    case BinaryOp::BitOr:
+      return combine_integers(type, l, r, [](std::int64_t a, std::int64_t b) { return a | b; });
+    case BinaryOp::BitXor:
+      return combine_integers(type, l, r, [](std::int64_t a, std::int64_t b) { return a ^ b; });
+    case BinaryOp::Power:
+      return combine_integers(type, l, r, power_bits);
+    case BinaryOp::ShiftLeft:
+      return combine_integers(type, l, r, [type](std::int64_t a, std::int64_t n) { return shift_left(type, a, n); });
+    case BinaryOp::ShiftRight:
+      return combine_integers(type, l, r, [type](std::int64_t a, std::int64_t n) { return shift_right(type, a, n); });
     default:
       return combine_integers(type, l, r, is_unsigned ? unsigned_mod : floor_mod);
   }

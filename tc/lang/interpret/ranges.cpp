@@ -108,9 +108,8 @@ class SizeEvaluator {
       case BinaryOp::Ne:
         result = a != b;
         break;
-      case BinaryOp::And:
-      case BinaryOp::Or:
-        break;
+      default:
+        return no_size(expr);
     }
     if (overflows) overflow(expr);
     return result;

@@ -50,4 +50,17 @@ const Builtin* find_builtin(std::string_view name) {
   return found == index->end() ? nullptr : found->second;
 }
 
+const Builtin* find_function(std::string_view name) {
+  if (const Builtin* function = find_builtin(name)) return function;
+  if (name.empty() || name.back() != 'f') return nullptr;
+  const Builtin* function = find_builtin(name.substr(0, name.size() - 1));
+  return function && function->kind == BuiltinKind::Float ? function : nullptr;
+}
+
+std::optional<Call> call_of_builtin(const std::string& name, const std::vector<ExprPtr>& arguments) {
+  const Builtin* function = find_function(name);
+  if (!function) return std::nullopt;
+  return Call{std::string(function->name), arguments, function->name == name ? "" : name};
+}
+
 }  // namespace tc::lang

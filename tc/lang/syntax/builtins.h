@@ -1,7 +1,11 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "tc/lang/syntax/tree.h"
 
 namespace tc::lang {
 
@@ -25,5 +29,9 @@ struct Builtin {
 /// min max abs sigmoid relu gelu silu softplus isnan isinf select clamp popcount.
 const Builtin* find_builtin(std::string_view name);
 const std::vector<Builtin>& builtins();
+/// The function of that name, or of which C has that name for float: fmax for "fmaxf"; null for other names.
+const Builtin* find_function(std::string_view name);
+/// The call that `name(arguments)` is, if \p name is that of a function.
+std::optional<Call> call_of_builtin(const std::string& name, const std::vector<ExprPtr>& arguments);
 
 }  // namespace tc::lang

@@ -14,7 +14,7 @@ namespace {
 const Spelling* binary_operator(const Token& token) {
   if (token.kind != TokenKind::Symbol) return nullptr;
   for (const auto& candidate : binary_operators)
-    if (candidate.symbol == token.text) return &candidate;
+    if (candidate.level < unary_level && candidate.symbol == token.text) return &candidate;
   return nullptr;
 }
 
@@ -98,12 +98,24 @@ bool ExpressionParser::is_word_operator() const {
 
 Parsed ExpressionParser::unary() {
   const int begin = token().range.begin;
-  if (!is("-") && !is("!")) return primary();
+  const UnaryOp* op = std::find_if(std::begin(unary_operators), std::end(unary_operators),
+                                   [&](UnaryOp candidate) { return is(symbol(candidate)); });
+  if (op == std::end(unary_operators)) return power();
   if (++nesting_ > max_nesting) too_deep(token().range);
-  const UnaryOp op = take().text == "-" ? UnaryOp::Negate : UnaryOp::Not;
+  ++at_;
   const Parsed value = unary();
   --nesting_;
-  return node(Unary{op, value.expr}, begin, {value.depth});
+  return node(Unary{*op, value.expr}, begin, {value.depth});
+}
+
+Parsed ExpressionParser::power() {
+  const int begin = token().range.begin;
+  const Parsed base = primary();
+  if (!accept("**")) return base;
+  if (++nesting_ > max_nesting) too_deep(token().range);
+  const Parsed exponent = unary();
+  --nesting_;
+  return node(Binary{BinaryOp::Power, base.expr, exponent.expr}, begin, {base.depth, exponent.depth});
 }
 
 Parsed ExpressionParser::primary() {
@@ -123,8 +135,7 @@ Parsed ExpressionParser::primary() {
       break;
   }
   if (is("true") || is("false")) return node(BoolLiteral{take().text == "true"}, begin, {0});
-  if (!accept("("))
-    fail_expected("an expression", is("*") && previous().text == "*" ? "a power is written pow(x, y)" : "");
+  if (!accept("(")) fail_expected("an expression");
   Parsed inner = expression();
   expect(")", "");
   return inner;
@@ -154,7 +165,7 @@ Parsed ExpressionParser::named() {
   if (!accept("(")) return node(Name{id}, begin, {0});
   int depth = 0;
   std::vector<ExprPtr> arguments = expressions_to_parenthesis("after the arguments", &depth);
-  if (find_builtin(id)) return node(Call{id, std::move(arguments)}, begin, {depth});
+  if (auto call = call_of_builtin(id, arguments)) return node(std::move(*call), begin, {depth});
   return node(Access{id, std::move(arguments)}, begin, {depth});
 }
 

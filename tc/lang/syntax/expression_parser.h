@@ -35,6 +35,8 @@ class ExpressionParser : public TokenStream {
   Parsed binary(int level);
   bool is_word_operator() const;
   Parsed unary();
+  /// primary ['**' unary]
+  Parsed power();
   Parsed primary();
   /// type '(' exp ')'
   Parsed cast();

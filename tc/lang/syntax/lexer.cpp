@@ -4,7 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <numbers>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "tc/base/str.h"
 
@@ -16,19 +20,25 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_word(char c) { return is_letter(c) || is_digit(c); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
-constexpr std::array<std::string_view, 6> keywords = {"def", "where", "in", "exists", "true", "false"};
+constexpr std::array<std::string_view, 5> keywords = {"def", "where", "exists", "true", "false"};
+/// Floats that are written as words.
+constexpr std::array<std::pair<std::string_view, double>, 2> constants = {
+    {{"inf", std::numeric_limits<double>::infinity()}, {"pi", std::numbers::pi}}};
 /// Longest first among those with a common beginning.
-constexpr std::array<std::string_view, 33> symbols = {
-    "&&=!", "||=!", "+=!", "*=!", "&&=", "||=", "->", "+=", "*=", "<=", ">=", "==", "!=", "&&", "||", "+", "-",
-    "*",    "/",    "%",   "(",   ")",   "{",   "}",  ",",  ";",  ":",  "?",  "=",  "<",  ">",  "!",  "."};
+constexpr std::array<std::string_view, 40> symbols = {
+    "&&=!", "||=!", "+=!", "*=!", "&&=", "||=", "->", "+=", "*=", "<=", ">=", "==", "!=", "&&",
+    "||",   "**",   "<<",  ">>",  "+",   "-",   "*",  "/",  "%",  "(",  ")",  "{",  "}",  ",",
+    ";",    ":",    "?",   "=",   "<",   ">",   "!",  ".",  "&",  "|",  "^",  "~"};
 
 class Lexer {
  public:
-  Lexer(std::string_view text, Diagnostics& diagnostics) : text_(text), diagnostics_(diagnostics) {}
+  Lexer(std::string_view text, Diagnostics& diagnostics) : text_(text), diagnostics_(diagnostics) {
+    find_digit_names();
+  }
 
   std::vector<Token> run() {
     while (skip_blanks()) {
-      if (is_letter(text_[at_]))
+      if (is_letter(text_[at_]) || calls_digit_name())
         word();
       else if (is_digit(text_[at_]) || (text_[at_] == '.' && is_digit(peek(1)) && !after_identifier()))
         number();
@@ -44,10 +54,26 @@ class Lexer {
   bool after_identifier() const { return !tokens_.empty() && tokens_.back().kind == TokenKind::Identifier; }
   bool after_dot() const { return !tokens_.empty() && tokens_.back().text == "."; }
 
+  /// The names of defs that begin with a digit, as `def 2LUT` has it.
+  void find_digit_names() {
+    for (auto at = text_.find("def"); at != std::string_view::npos; at = text_.find("def", at + 3)) {
+      const std::size_t begin = blanks_end(at + 3);
+      const std::string_view name = text_.substr(begin, word_end(begin) - begin);
+      if (begin > at + 3 && !name.empty() && is_digit(name[0]) && std::any_of(name.begin(), name.end(), is_letter))
+        digit_names_.insert(name);
+    }
+  }
+  /// Does a word that names such a def stand here, before a parenthesis?
+  bool calls_digit_name() const {
+    if (digit_names_.empty() || !is_digit(text_[at_])) return false;
+    const std::size_t end = word_end(at_);
+    return digit_names_.count(text_.substr(at_, end - at_)) > 0 && char_at(blanks_end(end)) == '(';
+  }
+
   /// Moves to the next token; false at the end.
   bool skip_blanks() {
     while (at_ < text_.size()) {
-      if (text_[at_] == '#')
+      if (text_[at_] == '#' || text_.substr(at_, 2) == "//")
         at_ = std::min(text_.find('\n', at_), text_.size());
       else if (is_blank(text_[at_]))
         starts_line_ = text_[at_++] == '\n' || starts_line_;
@@ -73,6 +99,10 @@ class Lexer {
     while (from < text_.size() && is_word(text_[from])) ++from;
     return from;
   }
+  std::size_t blanks_end(std::size_t from) const {
+    while (from < text_.size() && is_blank(text_[from])) ++from;
+    return from;
+  }
   std::size_t digits_end(std::size_t from) const {
     while (from < text_.size() && is_digit(text_[from])) ++from;
     return from;
@@ -85,6 +115,11 @@ class Lexer {
     const std::string_view spelling = text_.substr(at_, end - at_);
     if ((spelling == "min" || spelling == "max") && char_at(end) == '=' && char_at(end + 1) != '=') {
       push(TokenKind::Symbol, end + (char_at(end + 1) == '!' ? 2 : 1));
+      return;
+    }
+    for (const auto& [name, value] : constants) {
+      if (name != spelling) continue;
+      push(TokenKind::Float, end).real = value;
       return;
     }
     TokenKind kind = TokenKind::Identifier;
@@ -187,9 +222,7 @@ class Lexer {
     ++at_;
     while (at_ < text_.size() && !begins_token(text_[at_])) ++at_;
     std::string help;
-    if (c == '^') help = "a power is written pow(x, y)";
     if (c == '"' || c == '\'') help = "there are no texts; comments begin with '#'";
-    if (c == '&' || c == '|') help = "the logical operators are && and ||";
     const std::string_view found = text_.substr(begin, at_ - begin);
     const bool printable = std::all_of(found.begin(), found.end(), [](char x) { return x >= 0x20 && x < 0x7f; });
     diagnostics_.add({.code = "TC001",
@@ -201,6 +234,7 @@ class Lexer {
   std::string_view text_;
   Diagnostics& diagnostics_;
   std::vector<Token> tokens_;
+  std::set<std::string_view> digit_names_;
   std::size_t at_ = 0;
   bool starts_line_ = true;
   int open_brackets_ = 0;

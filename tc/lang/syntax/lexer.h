@@ -11,7 +11,8 @@ namespace tc::lang {
 
 enum class TokenKind : std::uint8_t { Identifier, Type, Integer, Float, Keyword, Symbol, End };
 
-/// A word of the text. Keywords: def where in exists true false. Symbols are operators and punctuation, the reductions
+/// A word of the text. Keywords: def where exists true false; the floats `inf` and `pi` are of the
+/// kind Float. Symbols are operators and punctuation, the reductions
 /// with their '=' and '!' as one symbol ("min=!").
 struct Token {
   TokenKind kind = TokenKind::End;

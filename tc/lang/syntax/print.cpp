@@ -1,6 +1,7 @@
 #include "tc/lang/syntax/print.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "tc/base/str.h"
 #include "tc/lang/syntax/operators.h"
@@ -9,14 +10,14 @@
 namespace tc::lang {
 namespace {
 
-constexpr int select_level = 0, unary_level = 6, primary_level = 7;
+constexpr int select_level = 0, primary_level = 12;
 
 /// The text of a literal that has none: the shortest that reads back, always with '.' or 'e'.
 std::string float_text(double value) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   std::string text(buffer, end);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
 
@@ -35,8 +36,9 @@ struct Text {
 
 Text print_binary(const Binary& x) {
   const auto& [op, symbol, level] = spelling(x.op);
-  const int left = level == comparison_level ? level + 1 : level;
-  return {str(print_level(x.left, left), " ", symbol, " ", print_level(x.right, level + 1)), level};
+  const bool climbs = level == comparison_level || level == power_level;
+  const int right = level == power_level ? unary_level : level + 1;
+  return {str(print_level(x.left, climbs ? level + 1 : level), " ", symbol, " ", print_level(x.right, right)), level};
 }
 
 /// \p expr and how tightly its outermost operator binds.
@@ -49,11 +51,9 @@ Text print_node(const Expr& expr) {
           [](const Name& x) -> Text { return {x.id}; },
           [](const Access& x) -> Text { return {x.bare ? x.tensor : x.tensor + print_list(x.subscripts)}; },
           [](const SizeOf& x) -> Text { return {str(x.tensor, ".", x.dimension)}; },
-          [](const Call& x) -> Text { return {x.function + print_list(x.arguments)}; },
+          [](const Call& x) -> Text { return {(x.text.empty() ? x.function : x.text) + print_list(x.arguments)}; },
           [](const Cast& x) -> Text { return {str(x.type, "(", print(x.value), ")")}; },
-          [](const Unary& x) -> Text {
-            return {(x.op == UnaryOp::Negate ? "-" : "!") + print_level(x.value, unary_level), unary_level};
-          },
+          [](const Unary& x) -> Text { return {symbol(x.op) + print_level(x.value, unary_level), unary_level}; },
           [](const Binary& x) -> Text { return print_binary(x); },
           [](const Select& x) -> Text {
             return {str(print_level(x.condition, 1), " ? ", print(x.then_value), " : ", print(x.else_value)),

@@ -14,7 +14,7 @@ ExprPtr value_of(const CallStatement& call, int end) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i)
     arguments.push_back(make_expr(Name{call.arguments[i]}, call.argument_ranges[i]));
   const SourceRange range{call.def_range.begin, end};
-  if (find_builtin(call.def)) return make_expr(Call{call.def, std::move(arguments)}, range);
+  if (auto builtin = call_of_builtin(call.def, arguments)) return make_expr(std::move(*builtin), range);
   return make_expr(Access{call.def, std::move(arguments)}, range);
 }
 

@@ -6,6 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::lang {
 namespace {
@@ -72,23 +73,22 @@ Origin joint_origin(const std::vector<ExprPtr>& parts, std::size_t first = 0) {
 
 Origin origin_of(const ExprPtr& expr) {
   const auto by_type = [&] { return expr->type && is_float(*expr->type) ? Origin::Float : Origin::Integer; };
-  return std::visit(
-      overloaded{
-          [](const IntLiteral&) { return Origin::IntLiteral; },
-          [](const FloatLiteral&) { return Origin::AdaptingFloat; },
-          [&](const Unary& x) { return x.op == UnaryOp::Negate ? origin_of(x.value) : by_type(); },
-          [&](const Binary& x) { return x.op <= BinaryOp::Mod ? joint_origin(children(expr)) : by_type(); },
-          [&](const Select&) { return joint_origin(children(expr), 1); },
-          [&](const Call& x) {
-            const BuiltinKind kind = find_builtin(x.function)->kind;
-            if (kind == BuiltinKind::Predicate) return by_type();
-            const Origin origin = joint_origin(x.arguments, kind == BuiltinKind::Choice ? 1 : 0);
-            return kind == BuiltinKind::Float && origin != Origin::Float ? Origin::AdaptingFloat : origin;
-          },
-          [&](const Cast& x) { return x.implicit ? origin_of(x.value) : by_type(); },
-          [&](const auto&) { return by_type(); },
-      },
-      expr->node);
+  return std::visit(overloaded{
+                        [](const IntLiteral&) { return Origin::IntLiteral; },
+                        [](const FloatLiteral&) { return Origin::AdaptingFloat; },
+                        [&](const Unary& x) { return x.op == UnaryOp::Not ? by_type() : origin_of(x.value); },
+                        [&](const Binary& x) { return gives_truth(x.op) ? by_type() : joint_origin(children(expr)); },
+                        [&](const Select&) { return joint_origin(children(expr), 1); },
+                        [&](const Call& x) {
+                          const BuiltinKind kind = find_builtin(x.function)->kind;
+                          if (kind == BuiltinKind::Predicate) return by_type();
+                          const Origin origin = joint_origin(x.arguments, kind == BuiltinKind::Choice ? 1 : 0);
+                          return kind == BuiltinKind::Float && origin != Origin::Float ? Origin::AdaptingFloat : origin;
+                        },
+                        [&](const Cast& x) { return x.implicit ? origin_of(x.value) : by_type(); },
+                        [&](const auto&) { return by_type(); },
+                    },
+                    expr->node);
 }
 
 }  // namespace

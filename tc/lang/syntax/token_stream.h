@@ -81,7 +81,9 @@ class TokenStream {
 
   const Token& identifier(const std::string& what) {
     if (!is(TokenKind::Identifier))
-      fail_expected(what, is(TokenKind::Keyword) || is(TokenKind::Type) ? "choose another name" : "");
+      fail_expected(what, is(TokenKind::Keyword) || is(TokenKind::Type) ? "choose another name"
+                          : is("inf") || is("pi") ? str(token().text, " is a number; choose another name")
+                                                  : "");
     return take();
   }
 

@@ -65,18 +65,39 @@ struct SizeOf {
 struct Call {
   std::string function;
   std::vector<ExprPtr> arguments;
+  std::string text = {};  ///< as written where that is another name, "fmaxf"
 };
 struct Cast {
   DType type = DType::Float32;
   ExprPtr value;
   bool implicit = false;  ///< inserted by check, not written
 };
-enum class UnaryOp : std::uint8_t { Negate, Not };
+enum class UnaryOp : std::uint8_t { Negate, Not, Complement };
 struct Unary {
   UnaryOp op = UnaryOp::Negate;
   ExprPtr value;
 };
-enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Mod, Lt, Le, Gt, Ge, Eq, Ne, And, Or };
+enum class BinaryOp : std::uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Eq,
+  Ne,
+  And,
+  Or,
+  BitAnd,
+  BitOr,
+  BitXor,
+  ShiftLeft,
+  ShiftRight,
+  Power
+};
 struct Binary {
   BinaryOp op = BinaryOp::Add;
   ExprPtr left, right;

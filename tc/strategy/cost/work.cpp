@@ -66,6 +66,11 @@ Work of_binary(lang::BinaryOp op, DType operands) {
       return on(operands, &Work::divisions);
     case BinaryOp::And:
     case BinaryOp::Or:
+    case BinaryOp::BitAnd:
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor:
+    case BinaryOp::ShiftLeft:
+    case BinaryOp::ShiftRight:
       return one(&Work::integers);
     default:
       return on(operands, &Work::comparisons);

@@ -1,0 +1,78 @@
+#include "tc/lang/check/short_forms.h"
+
+#include <bit>
+
+#include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
+
+namespace tc::lang {
+namespace {
+
+/// \p left \p op \p value in the place and type of \p expr.
+ExprPtr with_number(const ExprPtr& expr, const ExprPtr& left, BinaryOp op, std::uint64_t value) {
+  return make_expr(Binary{op, left, make_expr(IntLiteral{value}, expr->range, expr->type)}, expr->range, expr->type);
+}
+
+/// \p base to the power of \p exponent, from 1 on, as products.
+ExprPtr integer_power(const ExprPtr& base, std::uint64_t exponent) {
+  if (exponent == 1) return base;
+  const auto product = [&](const ExprPtr& a, const ExprPtr& b) {
+    return make_expr(Binary{BinaryOp::Mul, a, b}, base->range, base->type);
+  };
+  const ExprPtr half = integer_power(base, exponent / 2), square = product(half, half);
+  return exponent % 2 == 0 ? square : product(base, square);
+}
+
+/// What an operator on bits and a number is as arithmetic, else \p expr.
+ExprPtr as_arithmetic(const ExprPtr& expr, const Binary& pair, std::uint64_t value) {
+  const auto bits = static_cast<std::uint64_t>(bit_size(*expr->type) - (is_signed_integer(*expr->type) ? 1 : 0));
+  if (is_shift(pair.op) && value < bits)
+    return with_number(expr, pair.left, pair.op == BinaryOp::ShiftLeft ? BinaryOp::Mul : BinaryOp::Div,
+                       std::uint64_t{1} << value);
+  const bool is_mask = pair.op == BinaryOp::BitAnd && std::has_single_bit(value + 1) && value >> (bits - 1) == 0;
+  return is_mask ? with_number(expr, pair.left, BinaryOp::Mod, value + 1) : expr;
+}
+
+ExprPtr without_own_short_form(const ExprPtr& expr) {
+  if (const auto* unary = std::get_if<Unary>(&expr->node); unary && unary->op == UnaryOp::Complement) {
+    const ExprPtr negated = make_expr(Unary{UnaryOp::Negate, unary->value}, expr->range, expr->type);
+    return with_number(expr, negated, BinaryOp::Sub, 1);
+  }
+  const auto* pair = std::get_if<Binary>(&expr->node);
+  if (!pair) return expr;
+  const auto* literal = std::get_if<IntLiteral>(&pair->right->node);
+  if (pair->op == BinaryOp::Power)
+    return is_float(*expr->type) ? make_expr(Call{"pow", {pair->left, pair->right}}, expr->range, expr->type)
+                                 : integer_power(pair->left, literal->value);
+  return literal && is_bitwise(pair->op) ? as_arithmetic(expr, *pair, literal->value) : expr;
+}
+
+}  // namespace
+
+ExprPtr without_short_forms(const ExprPtr& expr) {
+  auto parts = children(expr);
+  bool changed = false;
+  for (auto& part : parts) {
+    const ExprPtr whole = without_short_forms(part);
+    changed = changed || whole != part;
+    part = whole;
+  }
+  return without_own_short_form(changed ? with_children(expr, parts) : expr);
+}
+
+Statement without_short_forms(const Statement& statement) {
+  const auto* assignment = std::get_if<Assignment>(&statement.node);
+  if (!assignment) return statement;
+  Assignment result = *assignment;
+  result.rhs = without_short_forms(result.rhs);
+  for (auto& clause : result.clauses)
+    std::visit(overloaded{[](RangeClause&) {}, [](auto& x) { x.value = without_short_forms(x.value); }}, clause.node);
+  return {std::move(result), statement.range};
+}
+
+Def without_short_forms(Def def) {
+  for (auto& statement : def.statements) statement = without_short_forms(statement);
+  return def;
+}
+
+}  // namespace tc::lang

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tc/lang/syntax/tree.h"
+
+/// Operators that are short for others.
+namespace tc::lang {
+
+/// The typed \p expr without operators that others say as well, so that ranges, dependences and gradients see through them:
+///
+///   before  ~x        x << 3   x >> 3   x & 7   x ** 3 of integers   x ** y
+///   after   -x - 1    x * 8    x / 8    x % 8   x * (x * x)          pow(x, y)
+///
+/// Each is exact for every value of the type. What no arithmetic says, as `x >> n` and `x & 5`, stays as it is.
+ExprPtr without_short_forms(const ExprPtr& expr);
+/// The same in all of \p statement.
+Statement without_short_forms(const Statement& statement);
+/// \p def with the same done in its statements.
+Def without_short_forms(Def def);
+
+}  // namespace tc::lang
