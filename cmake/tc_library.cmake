@@ -47,6 +47,13 @@ function(tc_library)
   add_library(tc::${ARG_NAME} ALIAS tc_${ARG_NAME})
 endfunction()
 
+# tc_compile_quickly(targets...): programs and libraries that run little code of their own are compiled with few optimisations.
+function(tc_compile_quickly)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE -O1)
+  endforeach()
+endfunction()
+
 # tc_test(NAME name SOURCES files... [ALONE files...] [HOT files...] DEPENDS targets... [LABEL unit|cpu] [SHARDS n]
 #         [PRECOMPILE headers... | PRECOMPILE_AS name])
 #

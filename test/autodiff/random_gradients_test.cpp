@@ -38,7 +38,7 @@ std::string lasting_difference(const RandomDifferentiable& program, const GradCh
 /// TC_GRADIENT_SEEDS programs from TC_GRADIENT_FIRST on.
 TEST(RandomGradients, EqualFiniteDifferences) {
   const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
-                      count = from_environment("TC_GRADIENT_SEEDS", 40);
+                      count = from_environment("TC_GRADIENT_SEEDS", 24);
   std::uint64_t compared = 0;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     const auto program = random_differentiable(seed);
@@ -54,7 +54,7 @@ TEST(RandomGradients, EqualFiniteDifferences) {
 
 TEST(RandomGradients, OfGradientsEqualFiniteDifferences) {
   const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
-                      count = from_environment("TC_GRADIENT_SEEDS", 40) / 8;
+                      count = from_environment("TC_GRADIENT_SEEDS", 24) / 8;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     RandomDifferentiable program = random_differentiable(seed);
     bool valid = false;

@@ -159,8 +159,8 @@ std::string options_of_calls(const std::shared_ptr<const engine::Function>& func
 TEST(Tune, CallsTakeTheResult) {
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
   auto function = function_of(product_text);
-  for (const char* earlier : {"tile=1x1", "pack=0", "tile=9x9,unroll_limit=1"})
-    for (double nanoseconds : {1.0, 5000.0, 1e12}) {
+  for (const char* earlier : {"tile=1x1", "tile=9x9,unroll_limit=1"})
+    for (double nanoseconds : {1.0, 1e12}) {
       Folder folder;
       auto settings = quick(3);
       settings.cache = cache_in(folder.path());

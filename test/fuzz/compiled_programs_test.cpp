@@ -14,7 +14,7 @@ namespace {
 
 TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   fuzz_programs(
-      300, cpu_setting_of,
+      200, cpu_setting_of,
       [](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         if (!options.target.instructions->on_this_machine()) options.target = Target::parse("cpu");
         return mismatch(function, arguments, options, program.tolerance);

@@ -17,7 +17,7 @@ namespace tc::polyhedral {
 namespace {
 
 /// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 40)); }
+unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
 
 TEST(RandomScops, SchedulesKeepAllLawsAndCompute) {
   for (unsigned seed = 0; seed < programs(); ++seed) {

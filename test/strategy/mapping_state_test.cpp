@@ -23,7 +23,7 @@ using polyhedral::MappingOptions;
 using polyhedral::Scop;
 using polyhedral::ScopBuilder;
 
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 40)); }
+unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
 
 /// Whatever state is drawn or walked to, its mapping is one of the program's, keeps all laws and computes the same.
 TEST(MappingStates, AreMappingsOfTheProgram) {

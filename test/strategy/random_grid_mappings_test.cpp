@@ -37,7 +37,7 @@ using polyhedral::Scop;
 const Target target = Target::parse("cuda:sm_90");
 
 /// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 40)); }
+unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
 
 int between(int least, int most, std::mt19937& random) {
   return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));

@@ -29,7 +29,7 @@ using options::MappingOptions;
 using polyhedral::Scop;
 
 /// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 40)); }
+unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
 
 /// A few iterators of \p scop, in a third of the cases.
 std::vector<std::string> some_iterators(const Scop& scop, std::mt19937& random) {
