@@ -14,6 +14,7 @@
 #include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/define/gradient.h"
+#include "tc/engine/define/specialise.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
 #include "tc/graph/bind.h"
@@ -278,6 +279,11 @@ void bind_function(py::module_& m) {
       .def("_symbolic_shapes",
            [](const PyFunction& self) { return symbolic_shapes(*engine::inlined(self.function())); })
       .def("_parameters", [](const PyFunction& self) { return names_of(self.function()->def.params); })
+      .def("_valued_parameters", [](const PyFunction& self) { return engine::valued_parameters(self.function()->def); })
+      .def("_specialised_text",
+           [](const PyFunction& self, const lang::SizeMap& values) {
+             return engine::source_text(*engine::specialised(self.function(), values));
+           })
       .def("_float_returns",
            [](const PyFunction& self) {
              const auto& def = self.function()->def;

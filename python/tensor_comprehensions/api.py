@@ -8,6 +8,7 @@ from . import _core
 from .executable import Executable
 from .function import Function, _Origin
 from .settings import _memory_limit, _settings_of
+from .valued import ValuedFunction
 
 
 class NoSuchDef(_core.ArgumentError, KeyError):
@@ -26,6 +27,8 @@ class Module:
         settings = _settings_of(how)
         for definition in definitions:
             function = Function(definition, settings, self._origin)
+            if function._valued_parameters():
+                function = ValuedFunction(definition, settings, self._origin)
             self._functions[function.name] = function
             self.__dict__.setdefault(function.name, function)
         for warning in self._warnings:
@@ -177,6 +180,7 @@ def compile(
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)
+    function = function._for_values(given)
     if layouts and not isinstance(layouts, str):
         from .laid_out import compile_in_layouts
 

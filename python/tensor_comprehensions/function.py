@@ -123,6 +123,10 @@ class Function(_core.Function):
         outputs, ranges, conditions = self._infer(*self._in_order(*tensors, **named))
         return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
 
+    def _for_values(self, given) -> "Function":
+        """The function for the values of scalar parameters among `given` that ranges are made of."""
+        return self
+
     def _attributes(self) -> dict:
         """What a subclass knows besides its def."""
         return {}

@@ -54,8 +54,8 @@ class EmulatedProgram : public testing::Test {
 
   void TestBody() override {
     auto program = read_program(path_);
-    auto function = function_of(program, path_.filename().string());
     for (std::size_t run = 0; run < program.runs.size(); ++run) {
+      const auto function = function_of(program, path_.filename().string(), program.runs[run]);
       const auto want = reference(*function, make_arguments(*function, program, program.runs[run]));
       const auto all = variants(program);
       for (std::size_t v = 0; v < all.size(); ++v) {
@@ -107,7 +107,7 @@ class EmulatedImage : public testing::Test {
   void TestBody() override {
     if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
     auto program = read_program(path_);
-    auto function = function_of(program, path_.filename().string());
+    auto function = function_of(program, path_.filename().string(), program.runs.front());
     engine::CompileOptions options;
     auto arguments = make_arguments(*function, program, program.runs.front());
     const auto want = reference(*function, arguments);

@@ -44,8 +44,8 @@ class ProgramFileTest : public testing::Test {
   void TestBody() override {
     auto program = read_program(path_);
     ASSERT_FALSE(program.runs.empty()) << "no '# run:' line";
-    auto function = function_of(program, path_.filename().string());
     for (std::size_t run = 0; run < program.runs.size(); ++run) {
+      const auto function = function_of(program, path_.filename().string(), program.runs[run]);
       const auto all = variants(program);
       for (std::size_t v = 0; v < all.size(); ++v) {
         if (v < usual_variants && !is_sampled(v, run)) continue;

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <sstream>
 
 #include "tc/base/str.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/lexer.h"
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
 

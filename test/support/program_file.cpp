@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tc/engine/define/specialise.h"
 #include "test/support/from_environment.h"
 
 namespace tc::test {
@@ -82,9 +83,12 @@ std::filesystem::path program_path(const std::filesystem::path& folder, const st
   throw std::out_of_range(name);
 }
 
-std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name) {
+std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name,
+                                                    const lang::SizeMap& run) {
   auto module = engine::define(program.text, name);
-  return program.def.empty() ? module.functions.back() : module.function(program.def);
+  const auto function = program.def.empty() ? module.functions.back() : module.function(program.def);
+  const bool any = run.empty() && program.runs.empty();
+  return any ? function : engine::specialised(function, run.empty() ? program.runs.front() : run);
 }
 
 Arguments make_arguments(const engine::Function& function, const ProgramFile& program, const lang::SizeMap& sizes,

@@ -38,8 +38,10 @@ ProgramFile read_program(const std::filesystem::path& path);
 std::vector<std::filesystem::path> program_paths(const std::filesystem::path& folder);
 /// The program below \p folder whose file is called \p name, without its extension. Throws std::out_of_range.
 std::filesystem::path program_path(const std::filesystem::path& folder, const std::string& name);
-/// The def of \p program that runs; \p name stands in messages.
-std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name);
+/// The def of \p program that runs; \p name stands in messages. \p run, else the first run of the program, has the values of
+/// scalar parameters that ranges are made of.
+std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name,
+                                                    const lang::SizeMap& run = {});
 
 /// How tensors lie in memory: dense, dimensions reversed, or every second element.
 enum class Placement { Dense, Reversed, Spread };

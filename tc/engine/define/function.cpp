@@ -7,6 +7,7 @@
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
 #include "tc/engine/define/late_inlining.h"
+#include "tc/engine/define/specialise.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/graph/bind.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
@@ -321,6 +322,9 @@ lang::SizeMap bind(const Function& function, const std::vector<TensorSpec>& inpu
                             params.size() == 1 ? " tensor (" : " tensors (", join(names), "), ", inputs.size(),
                             inputs.size() == 1 ? " was given" : " were given"));
   }
+  if (const auto valued = valued_parameters(function.def); !valued.empty())
+    throw ArgumentError(str("'", function.name(), "' needs the value of '", valued[0], "', of which ranges are made, ",
+                            "not a tensor alone: make the function for that value by specialised()"));
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < params.size(); ++i) {
     check_tensor(inputs[i], str("tensor '", params[i].name, "'"));

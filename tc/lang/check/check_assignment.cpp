@@ -258,7 +258,7 @@ class AssignmentChecker {
       report({.code = "TC102", .range = name, .message = str("'", clause.index, "' is bound twice in one 'where'")});
     const std::string what = str("a bound of '", clause.index, "'");
     for (ExprPtr* bound : {&clause.low, &clause.high}) {
-      const ExprPtr typed = type_index(*bound, scope_, what);
+      const ExprPtr typed = type_index(with_parameter_values(*bound, scope_), scope_, what);
       if (typed && check_size_expr(typed, scope_, what)) *bound = without_short_forms(typed);
     }
   }

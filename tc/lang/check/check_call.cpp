@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <set>
 
 #include "tc/base/str.h"
 #include "tc/lang/check/check_statement.h"
+#include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
 
 namespace tc::lang {
@@ -93,7 +95,25 @@ class CallChecker {
     for (std::size_t i = 0; arguments_good && i < call_.arguments.size(); ++i)
       match_argument(def, def.params[i].name, scope_.tensors.at(call_.arguments[i]), call_.arguments[i],
                      argument_range(i));
+    for (std::size_t i = 0; arguments_good && i < call_.arguments.size(); ++i)
+      if (std::find(def.sizes.begin(), def.sizes.end(), def.params[i].name) != def.sizes.end() && !def.params[i].dims)
+        match_value(def, def.params[i].name, call_.arguments[i], argument_range(i));
     for (std::size_t i = 0; results_good && i < call_.results.size(); ++i) match_result(def, i);
+  }
+
+  /// Reports an argument that is no parameter although the callee makes ranges of its value.
+  void match_value(const Def& def, const std::string& inner, const std::string& name, SourceRange range) {
+    if (scope_.is_integer_parameter(name)) {
+      with_parameter_values(make_expr(Name{name}, range), scope_);
+      return;
+    }
+    report({.code = "TC119",
+            .range = range,
+            .message =
+                str("'", def.name, "' makes ranges of the value of '", inner, "', and '", name, "' is no parameter"),
+            .also = {{def.tensors.at(inner).range, "declared here"}},
+            .note = "such values are known before anything runs",
+            .help = "make it an integer scalar parameter of this function"});
   }
 
   /// Reports a tensor that differs from the callee's \p inner in type or rank.

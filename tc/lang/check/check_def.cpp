@@ -87,7 +87,7 @@ class DefChecker {
         continue;
       if (declares && reports_unknown_size(dim)) continue;
       const std::string what = str("a size of '", decl.name, "'");
-      ExprPtr typed = type_index(dim, scope_, what);
+      ExprPtr typed = type_index(declares ? dim : with_parameter_values(dim, scope_), scope_, what);
       if (typed && check_size_expr(typed, scope_, what)) dim = without_short_forms(typed);
       const auto* unary = std::get_if<Unary>(&dim->node);
       if (unary && std::holds_alternative<IntLiteral>(unary->value->node))
@@ -184,6 +184,7 @@ class DefChecker {
       result_.tensors[name] = info;
     }
     result_.sizes = scope_.sizes;
+    result_.sizes.insert(result_.sizes.end(), scope_.valued.begin(), scope_.valued.end());
   }
 
   const Def& def_;

@@ -223,7 +223,7 @@ std::string Inliner::argument_from_zero(const std::string& argument, int rank, D
   return copy;
 }
 
-/// Parameters become arguments, sizes become their dimensions.
+/// Parameters become arguments, sizes become their dimensions, and scalars that are sizes the arguments.
 void Inliner::map_arguments(InlinedCall& call) {
   std::vector<SizeEquation> equations;
   std::set<std::string> own_sizes;
@@ -234,6 +234,9 @@ void Inliner::map_arguments(InlinedCall& call) {
     const std::string& given = call.statement.arguments.at(p);
     std::string argument = argument_from_zero(current(given), rank, def_.tensors.at(given).type, call.range);
     call.substitution.tensors[param.name] = argument;
+    const auto& sizes = call.callee.sizes;
+    if (rank == 0 && std::find(sizes.begin(), sizes.end(), param.name) != sizes.end())
+      call.substitution.values[param.name] = make_expr(Name{argument});
     for (int d = 0; d < rank; ++d) {
       const ExprPtr& dim = (*param.dims)[static_cast<std::size_t>(d)];
       auto* name = std::get_if<Name>(&dim->node);

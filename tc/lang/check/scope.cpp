@@ -11,6 +11,12 @@ bool Scope::is_size(const std::string& name) const {
   return std::find(sizes.begin(), sizes.end(), name) != sizes.end();
 }
 
+bool Scope::is_integer_parameter(const std::string& name) const {
+  const auto found = tensors.find(name);
+  return found != tensors.end() && found->second.kind == TensorState::Kind::Param && found->second.rank == 0 &&
+         found->second.type && is_integer(*found->second.type);
+}
+
 bool Scope::reads_in_place(const std::string& tensor, const std::vector<ExprPtr>& subscripts) const {
   return !updated.empty() && tensor == updated && equal(subscripts, updated_at);
 }

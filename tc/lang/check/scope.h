@@ -50,6 +50,10 @@ struct Scope {
   std::set<std::string> iterators;
   std::map<std::string, LetState> lets;
 
+  std::vector<std::string> valued = {};  ///< the scalar parameters whose values ranges and strides take
+
+  /// Is \p name an integer scalar among the parameters?
+  bool is_integer_parameter(const std::string& name) const;
   /// Is \p name a size of the def?
   bool is_size(const std::string& name) const;
   /// Does a read of \p tensor at \p subscripts take the element of the caller's buffer that the statement writes?

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tc/base/str.h"
 #include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/type_expr.h"
@@ -35,13 +37,27 @@ std::string not_of_sizes(const ExprPtr& expr, const Scope& scope, const std::str
 
 }  // namespace
 
+ExprPtr with_parameter_values(const ExprPtr& expr, Scope& scope) {
+  const auto* name = std::get_if<Name>(&expr->node);
+  const auto* access = std::get_if<Access>(&expr->node);
+  const std::string id = name ? name->id : access && access->subscripts.empty() ? access->tensor : "";
+  if (scope.is_integer_parameter(id) && !scope.is_size(id)) {
+    if (std::find(scope.valued.begin(), scope.valued.end(), id) == scope.valued.end()) scope.valued.push_back(id);
+    return make_expr(Name{id, Name::Kind::Size}, expr->range, DType::Int64);
+  }
+  auto parts = children(expr);
+  for (auto& part : parts) part = with_parameter_values(part, scope);
+  const auto* cast = std::get_if<Cast>(&expr->node);
+  return cast && cast->implicit && parts[0]->type == cast->type ? parts[0] : with_children(expr, parts);
+}
+
 bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what) {
   if (const auto message = not_of_sizes(expr, scope, what); !message.empty()) {
-    scope.diagnostics.add(
-        {.code = "TC114",
-         .range = expr->range,
-         .message = message,
-         .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
+    scope.diagnostics.add({.code = "TC114",
+                           .range = expr->range,
+                           .message = message,
+                           .note = "sizes, constants, integer scalar parameters and their sums, products and quotients "
+                                   "are known before anything runs"});
     return false;
   }
   bool good = true;

@@ -54,7 +54,9 @@ class Typer {
       if (!let->second.type) return {};
       return {make_expr(Name{x.id, Name::Kind::Let}, e->range, *let->second.type), let->second.weak};
     }
-    if (scope_.is_size(x.id)) return strong(Name{x.id, Name::Kind::Size}, e, DType::Int64);
+    const bool is_valued = x.kind == Name::Kind::Size &&
+                           std::find(scope_.valued.begin(), scope_.valued.end(), x.id) != scope_.valued.end();
+    if (is_valued || scope_.is_size(x.id)) return strong(Name{x.id, Name::Kind::Size}, e, DType::Int64);
     if (scope_.tensors.count(x.id)) return access(x.id, {}, true, e);
     if (scope_.iterators.count(x.id)) return strong(Name{x.id, Name::Kind::Iterator}, e, DType::Int64);
     report_undefined_name(scope_, x.id, e->range);
@@ -75,6 +77,7 @@ class Typer {
     const std::string what = str("a subscript of '", id, "'");
     for (const auto& subscript : subscripts) {
       typed.push_back(type_index(subscript, scope_, what));
+      if (typed.back()) typed.back() = with_strides(typed.back());
       good = good && typed.back() && check_strides(typed.back());
     }
     const TensorState& tensor = found->second;
@@ -88,14 +91,26 @@ class Typer {
     return strong(Access{id, std::move(typed), bare}, e, *tensor.type);
   }
 
+  static bool reads(const ExprPtr& e) {
+    bool found = false;
+    for_each_expr(e, [&](const ExprPtr& x) { found = found || std::holds_alternative<Access>(x->node); });
+    return found;
+  }
+
+  /// \p subscript with the values of scalar parameters that are factors of indices.
+  ExprPtr with_strides(const ExprPtr& subscript) {
+    if (std::holds_alternative<Access>(subscript->node)) return subscript;
+    auto parts = children(subscript);
+    for (auto& part : parts) part = with_strides(part);
+    const auto* product = std::get_if<Binary>(&subscript->node);
+    for (std::size_t k = 0; product && product->op == BinaryOp::Mul && k < 2; ++k)
+      if (reads(parts[k]) && steps(parts[1 - k])) parts[k] = with_parameter_values(parts[k], scope_);
+    return with_children(subscript, parts);
+  }
+
   /// Reports a product of a tensor's element and an index.
   bool check_strides(const ExprPtr& subscript) {
     bool good = true;
-    const auto reads = [](const ExprPtr& e) {
-      bool found = false;
-      for_each_expr(e, [&](const ExprPtr& x) { found = found || std::holds_alternative<Access>(x->node); });
-      return found;
-    };
     for_each_expr(subscript, [&](const ExprPtr& e) {
       const auto* product = std::get_if<Binary>(&e->node);
       if (!good || !product || product->op != BinaryOp::Mul) return;
@@ -107,7 +122,7 @@ class Typer {
               .range = e->range,
               .message = str("the factor '", print(left ? product->left : product->right),
                              "' of an index is read from a tensor"),
-              .note = "a stride is a literal or a size, so that ranges can be inferred"});
+              .note = "a stride is a literal, a size or an integer scalar parameter, so that ranges can be inferred"});
     });
     return good;
   }

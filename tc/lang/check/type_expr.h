@@ -31,6 +31,10 @@ DType natural_type(const Typed& typed);
 /// A subscript, bound or size: \p expr as int64, null after an error. \p what names the place: "a subscript of 'A'".
 ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what);
 
+/// \p expr, of a range, a size or a stride, with the integer scalar parameters that it reads as sizes, which their values are
+/// for each call; the scope notes them.
+ExprPtr with_parameter_values(const ExprPtr& expr, Scope& scope);
+
 /// Reports what in \p expr (typed) is not allowed in \p what, a size expression; true if there is nothing.
 bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what);
 /// Is \p expr (typed) a size expression?

@@ -1,0 +1,37 @@
+"""Defs whose ranges or strides are made of the values of scalar parameters."""
+
+import operator
+
+from . import _core
+from .function import Function, _defined, _Origin
+
+
+class ValuedFunction(Function):
+    """A def with integer scalar parameters that ranges or strides are made of: a function for each of their values, made when it is first called with them."""
+
+    _MOST = 64
+
+    def __call__(self, *tensors, out=None, **named):
+        given = self._in_order(*tensors, **named)
+        return self._for_values(given)(*given, out=out)
+
+    def infer(self, *tensors, **named):
+        given = self._in_order(*tensors, **named)
+        return self._for_values(given).infer(*given)
+
+    def _for_values(self, given) -> Function:
+        names = self._parameters()
+        values = tuple((name, self._value(name, given[names.index(name)])) for name in self._valued_parameters())
+        made = self.__dict__.setdefault("_made", {})
+        if values not in made:
+            text = self._specialised_text(dict(values))
+            if len(made) >= self._MOST:
+                made.pop(next(iter(made)))
+            made[values] = Function(_defined(text, self.name)[-1], self._settings(), _Origin(text, self.name, self._origin.how if self._origin else ()))
+        return made[values]
+
+    def _value(self, name, given) -> int:
+        try:
+            return operator.index(given)
+        except TypeError:
+            raise _core.ArgumentError(f"'{name}' decides ranges of '{self.name}': give it as an integer, {type(given).__name__} was given") from None
