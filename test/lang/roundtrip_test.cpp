@@ -188,6 +188,18 @@ TEST(RoundTrip, Programs) {
   }
 }
 
+/// A program that is meant as it stands gets no warning of what is hardly meant.
+TEST(Warnings, NoneOfSurprisesInPrograms) {
+  std::vector<std::string> found;
+  for (const auto& text : programs()) {
+    std::vector<Diagnostic> warnings;
+    check(parse(text), &warnings);
+    for (const auto& warning : warnings)
+      if (warning.code >= "TC131" && warning.code <= "TC133") found.push_back(warning.rendered);
+  }
+  EXPECT_LE(found.size(), 1u) << join(found, "\n");
+}
+
 /// Every expression of a checked program is typed; the operands of operators and arms have one type.
 TEST(CheckedTree, IsTyped) {
   for (const auto& text : programs()) {

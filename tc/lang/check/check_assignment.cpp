@@ -7,6 +7,7 @@
 #include "tc/lang/check/scatter_target.h"
 #include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/stored_value.h"
+#include "tc/lang/check/surprises.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/print.h"
@@ -55,7 +56,10 @@ class AssignmentChecker {
     find_reductions(static_cast<bool>(value));
     if (!scattered_.empty() && scope_.tensors.count(in_.target)) value = scatter(value);
     if (target_ok) {
-      if (const ExprPtr stored = stored_value(in_, value, context_)) out_.rhs = stored;
+      if (const ExprPtr stored = stored_value(in_, value, context_)) {
+        out_.rhs = stored;
+        warn_of_surprises(out_, scope_);
+      }
     } else if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end()) {
       found->second.assigned = true;
     }

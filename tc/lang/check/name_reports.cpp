@@ -14,6 +14,11 @@ std::string as_reduction(std::string_view id) {
       {"amin", "min=!"}, {"any", "||=!"},   {"all", "&&=!"},         {"reduce_sum", "+=!"}};
   if (id == "mean" || id == "average" || id == "avg")
     return "a mean is a sum and a division: S(i) +=! A(i,k)  M(i) = S(i) / A.1";
+  if (id == "argmax" || id == "argmin")
+    return str("the place of the ", id == "argmax" ? "largest" : "smallest", " value takes two statements: M ",
+               id == "argmax" ? "max=!" : "min=!", " X(i)  P min=! X(i) == M ? i : X.0");
+  if (id == "concat" || id == "concatenate" || id == "cat")
+    return "a concatenation is a choice over a range that is written: C(i) = i < N ? A(i) : B(i-N) where i in 0:N+M";
   const auto found = operators.find(id);
   if (found == operators.end()) return {};
   return str("a reduction is part of the assignment: C(i) ", found->second, " A(i,k)");

@@ -11,6 +11,8 @@
 namespace tc::lang {
 namespace {
 
+constexpr const char* no_slices = "there are no slices: an index runs over a range, Y(i) = X(i) where i in 0:3";
+
 const Spelling* binary_operator(const Token& token) {
   if (token.kind != TokenKind::Symbol) return nullptr;
   for (const auto& candidate : binary_operators)
@@ -135,7 +137,7 @@ Parsed ExpressionParser::primary() {
       break;
   }
   if (is("true") || is("false")) return node(BoolLiteral{take().text == "true"}, begin, {0});
-  if (!accept("(")) fail_expected("an expression");
+  if (!accept("(")) fail_expected("an expression", is(":") ? no_slices : "");
   Parsed inner = expression();
   expect(")", "");
   return inner;
@@ -158,7 +160,9 @@ Parsed ExpressionParser::named() {
     fail_expected("an operator", str("a negation is written !", token().text));
   if (accept(".")) {
     if (!is(TokenKind::Integer))
-      fail_expected("the number of a dimension after '.'", str(id, ".0 is the first size of ", id));
+      fail_expected("the number of a dimension after '.'", find_function(token().text)
+                                                               ? str("functions stand alone: ", token().text, "(x)")
+                                                               : str(id, ".0 is the first size of ", id));
     const std::uint64_t dimension = take().integer;
     return node(SizeOf{id, static_cast<int>(std::min<std::uint64_t>(dimension, INT_MAX))}, begin, {0});
   }
@@ -177,7 +181,7 @@ std::vector<ExprPtr> ExpressionParser::expressions_to_parenthesis(const std::str
     if (depth) *depth = std::max(*depth, item.depth);
     list.push_back(item.expr);
   } while (accept(","));
-  expect(")", after);
+  expect(")", after, is(":") ? no_slices : "");
   return list;
 }
 

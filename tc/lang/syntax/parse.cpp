@@ -127,7 +127,8 @@ class Parser : public ExpressionParser {
   void skip_statement(std::size_t start) {
     if (at_ == start && !at_end() && !is("}") && !is("def")) ++at_;
     while (!at_end() && !is("}") && !is("def") && !is(";")) {
-      if (token().starts_line && is(TokenKind::Identifier) && ends_statement(previous())) return;
+      const bool begins = is(TokenKind::Identifier) || is(TokenKind::Type);
+      if (token().starts_line && begins && ends_statement(previous())) return;
       ++at_;
     }
   }
@@ -184,13 +185,17 @@ class Parser : public ExpressionParser {
 
   Assignment assignment() {
     Assignment result;
+    const std::size_t start = at_;
+    if (is(TokenKind::Type) && next().kind == TokenKind::Identifier)
+      fail_expected("a statement, for example C(i) = A(i)",
+                    str("a tensor is not declared but assigned: ", next().text, " = ", token().text, "(...)"));
     const Token& target = identifier("a statement, for example C(i) = A(i)");
     if (is(TokenKind::Identifier) || is("{")) fail_expected("'=' or a reduction operator", instead_of(target.text));
     result.target = target.text;
     result.target_range = target.range;
     result.bare = !accept("(");
     if (!result.bare) result.subscripts = expressions_to_parenthesis("after the subscripts");
-    assign_operator(result);
+    assign_operator(result, start);
     result.rhs = expression().expr;
     if (accept("where")) {
       do {
@@ -211,7 +216,18 @@ class Parser : public ExpressionParser {
     return {};
   }
 
-  void assign_operator(Assignment& assignment) {
+  /// Reports what stands at \p start, behind a number of the same line, as a product without its operator.
+  void refuse_juxtaposition(std::size_t start) {
+    if (start == 0 || tokens_[start].starts_line) return;
+    const Token& number = tokens_[start - 1];
+    if (number.kind != TokenKind::Integer && number.kind != TokenKind::Float) return;
+    fail({.code = "TC002",
+          .range = tokens_[start].range,
+          .message = str("expected an operator between '", number.text, "' and '", tokens_[start].text, "'"),
+          .help = str("a product is written ", number.text, " * ", tokens_[start].text)});
+  }
+
+  void assign_operator(Assignment& assignment, std::size_t start) {
     std::string_view symbol = is(TokenKind::Symbol) ? token().text : std::string_view();
     if (symbol.size() > 1 && symbol.back() == '!') {
       assignment.initialise = true;
@@ -223,6 +239,7 @@ class Parser : public ExpressionParser {
       ++at_;
       return;
     }
+    refuse_juxtaposition(start);
     std::string help = instead_of(assignment.target);
     if (help.empty()) help = "the reductions are += *= min= max= &&= ||=, each also with '!'";
     if ((is("-") || is("/")) && next().text == "=")
