@@ -54,7 +54,7 @@ SANITIZED := base_test lang_test options_test cache_test
 sanitize: setup  ## build and run the tests of the lower floors under the sanitizers
 	@cmake --preset asan -DTC_UNITY=ON
 	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED)
-	@for test in $(SANITIZED); do build-asan/bin/$$test --gtest_brief=1 || exit 1; done
+	@printf '%s\n' $(SANITIZED) | xargs -P $(JOBS) -I TEST build-asan/bin/TEST --gtest_brief=1
 
 asan: setup      ## build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan

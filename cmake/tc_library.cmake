@@ -47,10 +47,11 @@ function(tc_library)
   add_library(tc::${ARG_NAME} ALIAS tc_${ARG_NAME})
 endfunction()
 
-# tc_compile_quickly(targets...): programs and libraries that run little code of their own are compiled with few optimisations.
+# tc_compile_quickly(targets...): programs and libraries that run little code of their own are compiled with few optimisations,
+# with which GCC takes members of variants for uninitialised.
 function(tc_compile_quickly)
   foreach(target ${ARGN})
-    target_compile_options(${target} PRIVATE -O1)
+    target_compile_options(${target} PRIVATE -O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endforeach()
 endfunction()
 
