@@ -100,6 +100,7 @@ py::dict stats(const Callable& callable) {
   result["library_calls"] = calls;
   result["library_notes"] = stats.notes;
   result["layouts"] = stats.layouts;
+  result["sizes"] = stats.sizes;
   result["derived"] = derived_nodes(stats);
   result["folded_scales"] = stats.folded_scales;
   result["graph"] = stats.graph;

@@ -227,7 +227,7 @@ void bind_settings(py::module_& m) {
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
                        bool use_cache, std::optional<std::string> schedule, std::optional<std::string> nest,
                        const std::string& partition, std::string libraries, const std::string& layouts, int derive,
-                       bool fold_scales, double time_limit, std::size_t memory_limit) {
+                       bool fold_scales, double time_limit, std::size_t memory_limit, std::set<std::string> dynamic) {
              return Settings{.target = std::move(target),
                              .mapping = std::move(mapping),
                              .mapping_from = engine_mapping_from(mapping_from),
@@ -241,13 +241,15 @@ void bind_settings(py::module_& m) {
                              .derive = engine::checked_derive(derive),
                              .fold_scales = fold_scales,
                              .time_limit = time_limit,
-                             .memory_limit = memory_limit};
+                             .memory_limit = memory_limit,
+                             .dynamic = std::move(dynamic)};
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
            py::arg("schedule") = py::none(), py::arg("nest") = py::none(), py::arg("partition") = "auto",
            py::arg("libraries") = "none", py::arg("layouts") = "constants", py::arg("derive") = 0,
-           py::arg("fold_scales") = false, py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
+           py::arg("fold_scales") = false, py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0,
+           py::arg("dynamic") = std::set<std::string>());
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ engine::CompileOptions Settings::options() const {
   result.layouts = layouts;
   result.derive = derive;
   result.fold_scales = fold_scales;
+  result.dynamic = dynamic;
   result.unaligned = unaligned;
   result.time_limit = time_limit;
   result.memory_limit = memory_limit;

@@ -30,6 +30,7 @@ struct Settings {
   bool fold_scales = false;
   double time_limit = 0;
   std::size_t memory_limit = 0;
+  std::set<std::string> dynamic = {};    ///< sizes for ranges of whose values one code is made
   std::set<std::string> unaligned = {};  ///< of the tensors compiled for
 
   engine::CompileOptions options() const;

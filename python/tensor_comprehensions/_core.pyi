@@ -1,4 +1,4 @@
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 class Error(Exception):
     diagnostics: List[Diagnostic]
@@ -113,6 +113,7 @@ class Settings:
         derive: int = 0,
         time_limit: float = 0.0,
         memory_limit: int = 0,
+        dynamic: AbstractSet[str] = frozenset(),
     ) -> None: ...
 
 class CacheKey: ...

@@ -89,14 +89,15 @@ def define(
     libraries: str = "none",
     layouts: str = "constants",
     derive: int = 0,
+    dynamic=(),
 ) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
     A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition`,
-    `libraries`, `layouts` ("off", "constants", "resolve" or "fold") and `derive` say how its defs are compiled when they are called; see `compile`.
+    `libraries`, `layouts` ("off", "constants", "resolve" or "fold"), `derive` and `dynamic` say how its defs are compiled when they are called; see `compile`.
     """
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
-    how.update(layouts=layouts, derive=derive)
+    how.update(layouts=layouts, derive=derive, dynamic=_size_names(dynamic))
     return Module(_text_of(text), name, tuple(how.items()))
 
 
@@ -109,6 +110,19 @@ def _text_of(text) -> str:
     if path is not text or (is_line and (path.endswith(".tc") or os.path.exists(path))):
         raise _core.ArgumentError(f"define takes a text, not a path: tc.define(open({path!r}).read(), name={path!r})")
     return path
+
+
+def _size_names(dynamic) -> tuple:
+    """The names of sizes in `dynamic`: a text ("B,T") or several. OptionsError for what no size can be called."""
+    names = dynamic.split(",") if isinstance(dynamic, str) else dynamic
+    try:
+        names = tuple(sorted({name.strip() for name in names}))
+    except (TypeError, AttributeError):
+        raise _core.OptionsError(f"dynamic names sizes, as in 'B,T': {type(dynamic).__name__} was given") from None
+    for name in names:
+        if not name.isidentifier():
+            raise _core.OptionsError(f"dynamic names sizes, as in 'B,T': {name!r} is no name")
+    return names
 
 
 def compile(
@@ -128,6 +142,7 @@ def compile(
     nest: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
+    dynamic=(),
     **named,
 ) -> Executable:
     """Compiles `function` for tensors or specs like these, and outputs like `out` (without it: dense ones).
@@ -168,6 +183,9 @@ def compile(
     `derive` is how many rules may be applied to each node to find an equal program that is cheaper; `stats["derived"]` tells what was
     found, with its proof. 0: none. See docs/derivation.md.
 
+    `dynamic` names sizes ("B,T") for ranges of whose values one code is made, so that further values in a range compile nothing:
+    1, 2 to 8, 9 to 64 and so on. Where that cannot be, the code is for these sizes alone; `stats["sizes"]` says which. See docs/options.md.
+
     `nest` takes the place of loop nests that the compiler chose, as `Executable.nest` prints them. An illegal nest is an OptionsError that shows the line and says why. See docs/nests.md.
 
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
@@ -176,6 +194,7 @@ def compile(
     limits = {"schedule": schedule, "nest": nest, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
     how.update(layouts=layouts if isinstance(layouts, str) else "constants", derive=derive, fold_scales=fold_scales)
+    how["dynamic"] = _size_names(dynamic)
     settings = _settings_of(how)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")

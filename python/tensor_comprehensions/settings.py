@@ -35,6 +35,7 @@ def _settings(target, options, cache, **limits) -> _core.Settings:
     elif cache is not None:
         limits["cache"] = getattr(cache, "_core", cache)
     limits["target"] = target
+    limits["dynamic"] = set(limits.get("dynamic", ()))
     try:
         return _core.Settings(**limits)
     except _core.ArgumentError:

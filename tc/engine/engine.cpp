@@ -10,6 +10,7 @@
 #include "tc/engine/compile/back_end.h"
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/compile_graph.h"
+#include "tc/engine/compile/symbolic_sizes.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::engine {
@@ -189,12 +190,30 @@ ExecutableCache::Entry compile_unbound_cached(ExecutableCache& cache, const std:
   }
 }
 
+/// compile_cached() where options.dynamic names sizes.
+ExecutableCache::Entry compile_dynamic(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
+                                       const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                                       const CompileOptions& options) {
+  const auto make = [&] {
+    return compile_for_ranges(function, inputs, outputs, options,
+                              [&](const auto& ins, const auto& outs, const CompileOptions& how) {
+                                return compile_cached(cache, function, ins, outs, how);
+                              });
+  };
+  if (!options.constants.empty()) return make();
+  const auto arguments = make_arguments(*function, inputs, outputs, options);
+  const auto folder = options.cache ? options.cache->settings().folder : std::string();
+  return cache.get(str(cache_key(*function, arguments, options), "\ncache ", folder), options.stages.cancellation,
+                   make);
+}
+
 }  // namespace
 
 ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
                                       const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                       const CompileOptions& options) {
   if (options.stages.mutate) return compile(function, inputs, outputs, options);
+  if (!options.dynamic.empty() && !options.interpret) return compile_dynamic(cache, function, inputs, outputs, options);
   if (options.constants.empty()) return compile_unbound_cached(cache, function, inputs, outputs, options);
   auto how = options;
   how.constants = check_constants(*function, inputs, options);

@@ -32,7 +32,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"cpu", {"machine", "prefetch", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn"}},
     {"graph", {"statement", "resolve"}},
-    {"engine", {"machine", "supervise", "define", "run", "compile", "describe"}},
+    {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "describe"}},
     {"autotuner", {"worker", "search"}}};
 
 struct Include {

@@ -7,10 +7,88 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "tc/base/str.h"
+#include "tc/engine/compile/symbolic_sizes.h"
+#include "tc/engine/define/late_inlining.h"
 #include "test/support/fuzz_settings.h"
 
 namespace tc::test {
 namespace {
+
+/// Runs \p executable, of \p program, for its sizes: what differs from the interpreter, or nothing.
+std::optional<std::string> differs(const std::shared_ptr<const engine::Executable>& executable,
+                                   const engine::Function& function, const RandomProgram& program) {
+  Arguments arguments;
+  auto inputs = arguments_of(program, false);
+  for (const auto& param : function.def.params) arguments.inputs.push_back(inputs.at(param.name));
+  try {
+    for (const auto& info : engine::infer_output_tensor_info(function, arguments.input_specs()))
+      arguments.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape));
+  } catch (const ArgumentError&) {
+    return std::nullopt;
+  }
+  std::optional<std::vector<HostTensor>> want;
+  try {
+    want = interpreted(function, arguments);
+  } catch (const ArgumentError&) {
+  }
+  auto given = arguments.input_views(), made = arguments.output_views();
+  try {
+    engine::bind_sizes(executable, function, arguments.input_specs())->run(given, made);
+  } catch (const ArgumentError& error) {
+    return want ? std::optional(str("the run is refused: ", error.what())) : std::nullopt;
+  }
+  if (!want) return "the run accepts what the interpreter refuses";
+  for (const auto* tensors : {&arguments.inputs, &arguments.outputs})
+    for (const auto& tensor : *tensors)
+      if (!tensor.guards_intact()) return "the run writes beside a tensor";
+  return first_difference(function, arguments.outputs, *want, program.tolerance);
+}
+
+/// Symbolic sizes of a program whose code is proved right for all of their values: of more, the laws of ASTs take minutes.
+constexpr std::size_t most_proved = 2;
+
+/// Random programs whose sizes are symbolic, some or all, up to those that they have, run for sizes below them. Those whose ranges
+/// are not affine in their sizes are refused.
+TEST(CompiledPrograms, AgreeForAllValuesOfSymbolicSizes) {
+  int taken = 0, refused = 0;
+  fuzz_programs(120, cpu_setting_of,
+                [&](const auto& given, Arguments& arguments, engine::CompileOptions options,
+                    const RandomProgram& program) -> std::optional<std::string> {
+                  if (!options.target.instructions->on_this_machine()) options.target = Target::parse("cpu");
+                  const auto function = engine::inlined(given);
+                  std::mt19937_64 random(program.seed);
+                  for (const auto& [name, size] : program.sizes)
+                    if (size > 0 && random() % 3 > 0) options.symbolic[name] = 1;
+                  if (options.symbolic.empty()) return std::nullopt;
+                  options.stages.verify = options.symbolic.size() <= most_proved;
+                  std::vector<TensorSpec> specs;
+                  for (const auto& spec : arguments.input_specs()) specs.push_back(contiguous(spec.dtype, spec.shape));
+                  std::shared_ptr<const engine::Executable> made;
+                  try {
+                    made = engine::compile(function, specs, {}, options);
+                  } catch (const OptionsError&) {
+                    ++refused;
+                    return std::nullopt;
+                  }
+                  ++taken;
+                  for (int run = 0; run < 6; ++run) {
+                    auto smaller = program;
+                    for (const auto& [name, least] : options.symbolic)
+                      if (run > 0) smaller.sizes[name] = 1 + static_cast<std::int64_t>(random() % smaller.sizes[name]);
+                    if (auto wrong = differs(made, *function, smaller)) {
+                      std::string sizes;
+                      for (const auto& [name, size] : smaller.sizes) sizes += str(" ", name, "=", size);
+                      return str("for", sizes, ": ", *wrong);
+                    }
+                  }
+                  return std::nullopt;
+                });
+  std::printf("%d programs with symbolic sizes, %d refused\n", taken, refused);
+  EXPECT_GT(taken, 4 * refused);
+}
 
 TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   fuzz_programs(

@@ -13,9 +13,11 @@
 #include "tc/engine/compile/make_image.h"
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/compile/symbolic_sizes.h"
 #include "tc/engine/define/late_inlining.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/engine/run/overlap.h"
+#include "tc/engine/run/run_values.h"
 #include "tc/engine/supervise/supervise.h"
 #include "tc/graph/bind.h"
 #include "tc/halide_bridge/lower/program.h"
@@ -121,7 +123,8 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
   auto start = std::chrono::steady_clock::now();
   const auto function = options.interpret ? given : inlined(given);
   auto state = start_compile(*function, inputs, outputs, options);
-  auto choice = choose_library_call(*function, state.arguments, options);
+  LibraryChoice choice;
+  if (options.symbolic.empty()) choice = choose_library_call(*function, state.arguments, options);
   if (choice.call) return call_executable(*function, std::move(state.arguments), options, std::move(*choice.call));
   CompileStats stats;
   stats.notes = std::move(choice.notes);
@@ -137,6 +140,7 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
   image.source = lang::print(function->def);
   image.target = to_string(options.target);
   image.options = options.mapping.to_text();
+  image.symbolic = state.symbolic;
   if (back_end_of(options.target).runs_in_place) image.in_place = in_place(*function, state.arguments);
   image.arguments = std::move(state.arguments);
   stats.fallbacks = std::move(state.fallbacks);
@@ -149,7 +153,7 @@ std::shared_ptr<const Executable> compile_as_graph(const std::shared_ptr<const F
                                                    const std::vector<TensorSpec>& inputs,
                                                    const std::vector<TensorSpec>& outputs,
                                                    const CompileOptions& options) {
-  if (options.interpret) return nullptr;
+  if (options.interpret || !options.symbolic.empty()) return nullptr;
   auto limits = limits_of(options);
   CancellationScope scope(limits.cancellation);
   limits.cancellation.check("the compiler");
@@ -262,6 +266,8 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
     for (const auto& name : options.held) key << ", constant " << name;
   }
   if (options.layouts > graph::LayoutMode::Constants) key << "\nlayouts " << to_string(options.layouts);
+  for (const auto& name : options.dynamic) key << "\ndynamic " << name;
+  for (const auto& [name, least] : options.symbolic) key << "\nsymbolic " << name << " from " << least;
   if (options.fold_scales) key << "\nfold scales";
   if (options.derive > 0) key << "\nderive " << options.derive;
   if (!options.derivation.empty()) key << "\nderivation " << options.derivation;
@@ -269,6 +275,35 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
 }
+
+namespace {
+
+/// Throws OptionsError for symbolic sizes that cannot be.
+void check_symbolic_sizes(const CompileState& state, const CompileOptions& options) {
+  const auto& name = state.function->name();
+  if (options.target.is_cuda())
+    throw OptionsError(str("'", name, "': kernels of a GPU are compiled for sizes that are numbers"));
+  for (const auto& [size, least] : options.symbolic) {
+    const auto found = state.sizes.find(size);
+    if (found == state.sizes.end()) throw OptionsError(str("'", name, "' has no size '", size, "' to be symbolic"));
+    if (least < 1 || least > found->second)
+      throw OptionsError(str("the symbolic size '", size, "' of '", name, "' begins at ", least,
+                             ": it must be at least 1 and at most ", found->second));
+  }
+  for (const auto& argument : state.arguments)
+    if (argument.spec != normalised(contiguous(argument.spec.dtype, argument.spec.shape)))
+      throw OptionsError(str("'", argument.name, "' of '", name, "', which has symbolic sizes, is not dense"));
+}
+
+void set_symbolic_sizes(CompileState& state, const CompileOptions& options) {
+  if (options.symbolic.empty()) return;
+  check_symbolic_sizes(state, options);
+  for (const auto& [size, least] : options.symbolic) state.symbolic[size] = {least, state.sizes.at(size)};
+  state.run_values = run_value_names(state.symbolic, state.arguments);
+  state.arguments.push_back(run_values_argument(state.run_values));
+}
+
+}  // namespace
 
 CompileState start_compile(const Function& function, const std::vector<TensorSpec>& inputs,
                            const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
@@ -280,6 +315,7 @@ CompileState start_compile(const Function& function, const std::vector<TensorSpe
   state.back_end = &back_end_of(options.target);
   state.mapping = options.mapping.values();
   state.construct = options.mapping.construct();
+  set_symbolic_sizes(state, options);
   if (const auto nearest = nearest_mapping(function, state.arguments, options)) state.nearest = nearest->values();
   return state;
 }
@@ -305,6 +341,11 @@ CompileState map_launches(const std::shared_ptr<const Function>& function, const
 std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
+  if (!options.dynamic.empty() && !options.interpret)
+    return compile_for_ranges(function, inputs, outputs, options,
+                              [&](const auto& ins, const auto& outs, const CompileOptions& how) {
+                                return compile(function, ins, outs, how);
+                              });
   return with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
     auto how = options;
     how.constants = check_constants(*function, inputs, options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -44,7 +45,13 @@ struct CompileOptions {
   graph::LayoutMode layouts = graph::LayoutMode::Constants;  ///< of the tensors of a graph: graph_layouts.h
   int derive = 0;          ///< rules applied to a node to find a cheaper program: graph_derivations.h
   std::string derivation;  ///< derive::derivation_text: the def it begins with is computed by that it ends with
-  bool interpret = false;  ///< run the def by the interpreter instead of machine code
+  /// Sizes for ranges of whose values one code is made: compile_for_ranges(). Names of no size of the def mean nothing.
+  std::set<std::string> dynamic;
+  /// Sizes that the code is told in each run, and the least that they may be: the specs have the largest. For one def on a CPU and
+  /// dense tensors. What is compiled is not run but goes to bind_sizes(). Throws OptionsError where a range is not affine in
+  /// these sizes.
+  std::map<std::string, std::int64_t> symbolic;
+  bool interpret = false;             ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };
 

@@ -6,6 +6,7 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/raise/raise.h"
+#include "tc/halide_bridge/raise/run_values.h"
 #include "tc/polyhedral/laws/verify_ast.h"
 #include "tc/strategy/cost/streamed_tensors.h"
 #include "tc/strategy/cpu/choose_fusion.h"
@@ -38,6 +39,7 @@ void raise(CompileState& state, std::size_t index) {
   launch.cpu().body = std::make_shared<Halide::Internal::Stmt>(body);
   launch.cpu().streamed = strategy::streamed_tensors(*launch.scop, state.target);
   launch.buffers = buffers_of(*launch.scop, halide_bridge::buffer_names(body));
+  if (!state.run_values.empty()) launch.buffers.emplace_back(halide_bridge::run_values_buffer);
 }
 
 std::string print_body(const LaunchState& launch) {
@@ -49,7 +51,8 @@ std::string print_body(const LaunchState& launch) {
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   auto& on = launch.cpu();
-  on.code = cpu::emit_prepared(str("tc_", state.program->name, "_", index), *on.body, launch.buffers, state.target);
+  const auto body = halide_bridge::with_run_values(*on.body, state.run_values);
+  on.code = cpu::emit_prepared(str("tc_", state.program->name, "_", index), body, launch.buffers, state.target);
 }
 
 void verify_generated(const CompileState&, const LaunchState& launch) {

@@ -5,7 +5,7 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/bind_constants.h"
-#include "tc/engine/compile/linear_groups.h"
+#include "tc/engine/parts/linear_groups.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/drop_copies.h"

@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/back_end.h"
+#include "tc/halide_bridge/lower/extract_scop.h"
 #include "tc/halide_bridge/lower/hoist_invariants.h"
 #include "tc/halide_bridge/lower/lower.h"
 #include "tc/halide_bridge/lower/scatter_matches.h"
@@ -11,11 +12,6 @@
 
 namespace tc::engine {
 namespace {
-
-bool is_empty(const halide_bridge::ProgramStatement& statement) {
-  return std::any_of(statement.domain.begin(), statement.domain.end(),
-                     [](const lang::IntegerRange& interval) { return interval.extent <= 0; });
-}
 
 /// Throws OptionsError for \p names of which no statement has an iterator.
 void check_iterators(const halide_bridge::Program& program, const char* option, const std::vector<std::string>& names) {
@@ -30,17 +26,19 @@ void check_iterators(const halide_bridge::Program& program, const char* option, 
 }
 
 void lower(CompileState& state) {
-  auto program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes);
+  auto program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes, state.symbolic);
   check_iterators(program, "parallel_along", state.mapping.parallel_along);
   check_iterators(program, "vector_along", state.mapping.vector_along);
-  if (state.back_end->splits_residues) {
+  if (state.back_end->splits_residues && state.symbolic.empty()) {
     std::set<std::string> named(state.mapping.parallel_along.begin(), state.mapping.parallel_along.end());
     named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
     program = halide_bridge::split_residues(program, named);
   }
   state.program = std::make_shared<halide_bridge::Program>(
       halide_bridge::hoist_invariants(halide_bridge::scatter_matches(program)));
-  for (auto& launch : state.program->launches) std::erase_if(launch.statements, is_empty);
+  for (auto& launch : state.program->launches)
+    std::erase_if(launch.statements,
+                  [&](const auto& statement) { return halide_bridge::is_empty(*state.program, statement); });
   state.launches.clear();
   for (std::size_t i = 0; i < state.program->launches.size(); ++i)
     state.launches.push_back(state.back_end->start_launch());

@@ -105,6 +105,8 @@ struct CompileState {
   const Function* function = nullptr;
   std::vector<Argument> arguments;
   lang::SizeMap sizes;
+  lang::SizeRanges symbolic;            ///< of these, those that a run chooses
+  std::vector<std::string> run_values;  ///< what such a run tells, in order: the symbolic sizes, and strides
   Target target;
   const BackEnd* back_end = nullptr;  ///< of the target
   polyhedral::MappingOptions mapping;

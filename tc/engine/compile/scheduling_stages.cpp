@@ -5,7 +5,9 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/quota.h"
+#include "tc/engine/run/run_values.h"
 #include "tc/halide_bridge/lower/extract_scop.h"
+#include "tc/halide_bridge/lower/program.h"
 #include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/core/isl_message.h"
 #include "tc/polyhedral/laws/verify.h"
@@ -23,6 +25,18 @@
 namespace tc::engine {
 namespace {
 
+/// A stride that jumps over a symbolic extent is told by each run.
+void set_stride_variables(polyhedral::Tensor& tensor, const halide_bridge::ProgramTensor& declared) {
+  const auto rank = declared.box.size();
+  for (std::size_t d = 0; d < rank; ++d) {
+    bool told = false;
+    for (std::size_t inner = d + 1; inner < rank; ++inner) told = told || declared.is_symbolic(inner);
+    if (!told) continue;
+    tensor.stride_variables.resize(rank);
+    tensor.stride_variables[d] = stride_variable(declared.name, d);
+  }
+}
+
 void extract(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   launch.context = std::make_shared<polyhedral::Context>();
@@ -33,6 +47,7 @@ void extract(CompileState& state, std::size_t index) {
     auto& tensor = launch.scop->tensor(argument.name);
     tensor.strides = argument.spec.strides;
     tensor.aligned = argument.aligned;
+    set_stride_variables(tensor, state.program->tensor(argument.name));
   }
   for (const auto& check : state.program->launches[index].checks)
     if (launch.scop->has_tensor(check.flag)) launch.scop->tensor(check.flag).live_out = true;

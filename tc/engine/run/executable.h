@@ -15,6 +15,7 @@
 #include "tc/cuda/device_code.h"
 #include "tc/engine/run/constant.h"
 #include "tc/engine/run/workspace.h"
+#include "tc/lang/interpret/ranges.h"
 #include "tc/library/description/prepare.h"
 
 namespace tc::engine {
@@ -98,6 +99,8 @@ struct Image {
   std::vector<cpu::ObjectCode> functions;      ///< for a CPU
   std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU: at least one, with the kernels
   std::vector<library::Call> calls = {};       ///< of routines of libraries
+  /// Sizes that the last argument tells, and strides: bind_sizes() makes executables of it. Not serialised.
+  lang::SizeRanges symbolic = {};
 
   bool is_for_gpu() const { return !modules.empty(); }
   int input_count() const;
@@ -135,11 +138,12 @@ struct CompileStats {
   std::vector<StageRecord> records;
   std::vector<std::string> fallbacks;  ///< phases that ran out of quota and what was done instead
   std::vector<std::string> notes;      ///< why libraries that were asked for are not called
-  std::vector<std::string> layouts;    ///< which tensors of a graph have layouts, and what conversions cost, in words
-  std::size_t folded_scales = 0;       ///< sums whose scales constants hold: CompileOptions::fold_scales
-  std::vector<DerivedNode> derived;    ///< the nodes of a graph that were derived, equal ones once
-  std::string graph;                   ///< where there are any of these: the graph as a text of defs
-  std::vector<CompiledNode> nodes;     ///< of a graph, in order
+  std::string sizes;  ///< which sizes the code is for, where CompileOptions::dynamic names some, in words
+  std::vector<std::string> layouts;  ///< which tensors of a graph have layouts, and what conversions cost, in words
+  std::size_t folded_scales = 0;     ///< sums whose scales constants hold: CompileOptions::fold_scales
+  std::vector<DerivedNode> derived;  ///< the nodes of a graph that were derived, equal ones once
+  std::string graph;                 ///< where there are any of these: the graph as a text of defs
+  std::vector<CompiledNode> nodes;   ///< of a graph, in order
   std::map<std::string, TensorSpec> tensors;  ///< of the graph
 };
 
@@ -155,6 +159,11 @@ struct RunProfile {
 enum class TestOutcome { Awaited, Kept };
 
 class GridRunner;
+
+/// Throws ArgumentError unless number, type, shape and strides of the tensors are those of \p arguments, no output overlaps
+/// itself, and none overlaps another tensor but as \p image.in_place allows.
+void check_tensors(const Image& image, const std::vector<Argument>& arguments, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs);
 
 /// The pointer of \p slot of \p image, for the pointers of all arguments and a workspace.
 inline void* pointer_of(const Slot& slot, const Image& image, void* const* arguments, std::uint8_t* workspace) {
@@ -210,7 +219,6 @@ class Executable {
   void launch(void* const* arguments, RunProfile* profile, TestOutcome outcome = TestOutcome::Awaited) const;
   void run_code(std::size_t launch, void* const* arguments, std::uint8_t* workspace, RunProfile* profile) const;
   void prepare_calls();
-  bool may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const;
 
   Image image_;
   CompileStats stats_;

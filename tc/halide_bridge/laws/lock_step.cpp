@@ -58,7 +58,7 @@ class LockStep {
 }  // namespace
 
 std::map<std::string, std::int64_t> ThreadGrid::coordinates(std::int64_t block_number, std::int64_t thread) const {
-  std::map<std::string, std::int64_t> result;
+  auto result = told;
   for (int dimension = 0; dimension < 3; ++dimension) {
     const auto i = static_cast<std::size_t>(dimension);
     result[polyhedral::block_name(dimension)] = block_number % grid[i];

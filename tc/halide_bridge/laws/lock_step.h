@@ -12,11 +12,12 @@ namespace tc::halide_bridge {
 /// The threads that run a statement: one, unless a grid of blocks of them does.
 struct ThreadGrid {
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  std::int64_t warp_size = 1;  ///< consecutive threads of a block
+  std::int64_t warp_size = 1;                     ///< consecutive threads of a block
+  std::map<std::string, std::int64_t> told = {};  ///< parameters and variables that are the same for all threads
 
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
-  /// block_x ... thread_z of thread number \p thread of block number \p block_number.
+  /// block_x ... thread_z of thread number \p thread of block number \p block_number, and what all are told.
   std::map<std::string, std::int64_t> coordinates(std::int64_t block_number, std::int64_t thread) const;
 };
 

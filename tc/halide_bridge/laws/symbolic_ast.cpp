@@ -47,6 +47,7 @@ SymbolicAst::SymbolicAst(const polyhedral::Ast& ast, const polyhedral::Scop& sco
                  [this](const ir::Call& read, const SymbolicValue& subscripts) { return element(read, subscripts); }),
       memory_(scop) {
   evaluator_.skip = [this](const Expr& expr) { next_read_ += count_reads(expr); };
+  for (const auto& [name, value] : threads.told) evaluator_.variables[name] = {{value, {}}};
   for (const auto& site : ast.sites) sites_.push_back(prepared(site));
 }
 

@@ -1,5 +1,9 @@
 #include "tc/halide_bridge/laws/verify_body.h"
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/laws/symbolic_ast.h"
@@ -35,6 +39,25 @@ bool runs_units(const Halide::Internal::Stmt& body) {
   return finder.found;
 }
 
+/// What a run is told: symbolic sizes, \p largest or the least that they may be, as parameters and as variables, and the strides for
+/// which each element has an address of its own. Nothing where a run has no such sizes.
+std::optional<std::map<std::string, std::int64_t>> told_values(const Scop& scop, bool largest) {
+  std::map<std::string, std::int64_t> result;
+  auto sizes = scop.sizes;
+  for (const auto& parameter : scop.parameters) {
+    if (!polyhedral::is_size_parameter(parameter.name)) continue;
+    const auto value = largest ? parameter.max : parameter.min;
+    result[parameter.name] = result[size_variable(polyhedral::size_of_parameter(parameter.name))] = value;
+    sizes = sizes.intersect(
+        isl::set(scop.ctx(), str("[", parameter.name, "] -> { : ", parameter.name, " = ", value, " }")));
+  }
+  if (!sizes.is_null() && sizes.is_empty()) return std::nullopt;
+  for (const auto& tensor : scop.tensors)
+    for (std::size_t d = 0; d < tensor.stride_variables.size(); ++d)
+      if (!tensor.stride_variables[d].empty()) result[tensor.stride_variables[d]] = tensor.strides[d];
+  return result;
+}
+
 void compare(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast, const Scop& scop, const Program& program,
              const ThreadGrid& threads) {
   SymbolicAst ast_run(ast, scop, program, threads);
@@ -60,7 +83,14 @@ bool verify_body(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast,
   if (runs_units(body)) most_runs *= more_of_units;
   if (instance_count(scop) > most_runs || threads.blocks() > most_runs / threads.threads()) return false;
   try {
-    compare(body, ast, scop, program, threads);
+    for (const bool largest : {true, false}) {
+      if (!largest && scop.sizes.is_null()) continue;
+      auto told = told_values(scop, largest);
+      if (!told) continue;
+      auto with_values = threads;
+      with_values.told = std::move(*told);
+      compare(body, ast, scop, program, with_values);
+    }
   } catch (const Undecided&) {
     return false;
   } catch (const InternalError& error) {

@@ -22,6 +22,7 @@ namespace tc::halide_bridge {
 /// whatever the values of tensors; a wrong operation does not, nor that an
 /// asynchronous copy is used before its wait (verify_kernel).
 ///
+/// Symbolic sizes have their largest values in one run and their least in another.
 /// Throws InternalError that names the law and an element. Of programs with more than \p most_runs statement instances,
 /// or run by more threads than that, nothing is asked, nor of those that choose statements by data: false for them. Where
 /// units multiply matrices the limit is 64 times as high.

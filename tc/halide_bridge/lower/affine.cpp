@@ -1,7 +1,8 @@
 #include "tc/halide_bridge/lower/affine.h"
 
 #include "tc/halide_bridge/lower/conditional.h"
-#include "tc/polyhedral/core/isl.h"
+#include "tc/halide_bridge/lower/program.h"
+#include "tc/polyhedral/core/scop.h"
 
 #include <algorithm>
 
@@ -65,7 +66,7 @@ Result AffineReader::index(const Expr& expr) const {
   if (const auto* op = expr.as<ir::Cast>()) return converted(op->value, op->type);
   if (const auto* op = expr.as<ir::Variable>()) {
     const auto found = std::find(iterators_.begin(), iterators_.end(), op->name);
-    if (found == iterators_.end()) return std::nullopt;
+    if (found == iterators_.end()) return parameter(op->name);
     const auto identity = domain_.space().identity_multi_aff_on_domain();
     return isl::pw_aff(identity.at(static_cast<int>(found - iterators_.begin())));
   }
@@ -74,6 +75,19 @@ Result AffineReader::index(const Expr& expr) const {
     return conditional(choice->condition, choice->then_value, choice->else_value);
   }
   return arithmetic(expr);
+}
+
+Result AffineReader::parameter(const std::string& name) const {
+  int position = isl_set_dim(universe_.get(), isl_dim_param);
+  while (--position >= 0) {
+    const std::string parameter = isl_set_get_dim_name(universe_.get(), isl_dim_param, static_cast<unsigned>(position));
+    if (polyhedral::is_size_parameter(parameter) && size_variable(polyhedral::size_of_parameter(parameter)) == name)
+      break;
+  }
+  if (position < 0) return std::nullopt;
+  auto* space = isl_local_space_from_space(universe_.space().release());
+  return polyhedral::call(domain_.ctx(), isl_pw_aff_var_on_domain, space, isl_dim_param,
+                          static_cast<unsigned>(position));
 }
 
 Result AffineReader::arithmetic(const Expr& expr) const {

@@ -10,7 +10,7 @@
 
 namespace tc::halide_bridge {
 
-/// Reads Halide expressions over the iterators of one statement as isl objects.
+/// Reads Halide expressions over the iterators of one statement and symbolic sizes, which its domain has as parameters, as isl objects.
 class AffineReader {
  public:
   /// \p domain has one dimension for each of \p iterators.
@@ -28,6 +28,7 @@ class AffineReader {
  private:
   using Function = std::optional<isl::pw_aff>;
 
+  Function parameter(const std::string& name) const;
   Function arithmetic(const Halide::Expr& expr) const;
   Function conditional(const Halide::Expr& condition, const Halide::Expr& then_value,
                        const Halide::Expr& else_value) const;

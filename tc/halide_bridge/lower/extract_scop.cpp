@@ -12,6 +12,7 @@
 #include "tc/base/str.h"
 #include "tc/base/tensor.h"
 #include "tc/halide_bridge/lower/affine.h"
+#include "tc/halide_bridge/lower/symbolic_range.h"
 #include "tc/halide_bridge/lower/variable_names.h"
 
 namespace tc::halide_bridge {
@@ -20,13 +21,14 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 using polyhedral::Access;
+using polyhedral::Nullable;
 
-/// Can isl's parser read \p name as the name of a dimension?
+/// Can isl's parser read \p name as the name of a dimension, and as nothing else?
 bool is_isl_name(const std::string& name) {
   static constexpr std::array<std::string_view, 17> keywords = {"and",   "or",  "not",   "implies", "exists", "mod",
                                                                 "min",   "max", "floor", "ceil",    "floord", "ceild",
                                                                 "infty", "NaN", "true",  "false",   "rat"};
-  return std::find(keywords.begin(), keywords.end(), name) == keywords.end();
+  return std::find(keywords.begin(), keywords.end(), name) == keywords.end() && !polyhedral::is_size_parameter(name);
 }
 
 /// Throws InternalError unless isl's parser reads \p name as the name of one tuple: letters, digits and underscores, then
@@ -38,8 +40,8 @@ void check_tuple_name(const std::string& name) {
     throw InternalError(str("extract_scop: isl cannot read the name of the tensor '", name, "'"));
 }
 
-/// { statement[iterators] } for the box of \p statement.
-isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement) {
+/// { statement[iterators] } for the box of \p statement where its conditions hold, for \p sizes (null: all are numbers).
+isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement, const Nullable<isl::set>& sizes) {
   const auto space =
       isl::space::unit(ctx).add_named_tuple(statement.id, static_cast<unsigned>(statement.iterators.size()));
   isl::set result = isl::set::universe(space);
@@ -59,6 +61,10 @@ isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement) {
     result = polyhedral::call(ctx, isl_set_set_dim_name, result.release(), isl_dim_set, static_cast<unsigned>(i),
                               name.c_str());
   }
+  if (sizes.is_null()) return result;
+  result = result.intersect_params(sizes);
+  const AffineReader reader(result, statement.iterators);
+  for (const Expr& condition : statement.conditions) result = result.intersect(reader.where(condition, true));
   return result;
 }
 
@@ -67,6 +73,32 @@ isl::map bounded(const isl::map& map, unsigned dimension, const lang::IntegerRan
   const isl::val low(map.ctx(), interval.min), high(map.ctx(), interval.min + interval.extent - 1);
   auto result = polyhedral::call(map.ctx(), isl_map_lower_bound_val, map.copy(), isl_dim_out, dimension, low.copy());
   return polyhedral::call(map.ctx(), isl_map_upper_bound_val, result.release(), isl_dim_out, dimension, high.copy());
+}
+
+/// The elements of \p tensor for \p sizes; null where its box has them. A temporary has room for those of its box.
+Nullable<isl::set> elements_of(const ProgramTensor& tensor, const isl::set& sizes) {
+  if (tensor.extents.empty() || tensor.role == lang::Role::Temporary) return {};
+  const auto rank = static_cast<unsigned>(tensor.box.size());
+  auto all = isl::set::universe(isl::space::unit(sizes.ctx()).add_named_tuple(tensor.name, rank));
+  std::vector<std::string> names;
+  for (unsigned d = 0; d < rank; ++d) names.push_back(str("x", d));
+  all = all.intersect_params(sizes);
+  const AffineReader reader(all, names);
+  for (unsigned d = 0; d < rank; ++d) {
+    const Expr index = ir::Variable::make(Halide::Int(64), names[d]);
+    const Expr min = ir::make_const(Halide::Int(64), tensor.box[d].min);
+    const Expr extent =
+        tensor.is_symbolic(d) ? tensor.extents[d] : ir::make_const(Halide::Int(64), tensor.box[d].extent);
+    all = all.intersect(reader.where(ir::LE::make(min, index), true))
+              .intersect(reader.where(ir::LT::make(index, ir::Add::make(min, extent)), true));
+  }
+  return all;
+}
+
+/// \p map into \p tensor, all in its box, without what its symbolic extents exclude.
+isl::map among_elements(const isl::map& map, const ProgramTensor& tensor, const isl::set& sizes) {
+  const auto elements = elements_of(tensor, sizes);
+  return elements.is_null() ? map : map.intersect_range(elements);
 }
 
 /// Builds the accesses of one statement.
@@ -139,7 +171,7 @@ class AccessBuilder {
         result = bounded(result, dimension, interval);
       }
     }
-    return result;
+    return among_elements(result, tensor, domain_.params());
   }
 
   isl::set domain_;
@@ -150,7 +182,7 @@ class AccessBuilder {
 isl::map inside_of(const ProgramTensor& tensor, const Access& access) {
   isl::map inside = access.relation;
   for (std::size_t d = 0; d < tensor.box.size(); ++d) inside = bounded(inside, static_cast<unsigned>(d), tensor.box[d]);
-  return inside;
+  return among_elements(inside, tensor, inside.domain().params());
 }
 
 /// Which of \p iterators are in \p exprs, by number.
@@ -229,12 +261,13 @@ bool is_product(const Expr& value) {
   return product && is_element(product->a) && is_element(product->b);
 }
 
-polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, const ProgramStatement& statement) {
+polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, const ProgramStatement& statement,
+                                        const Nullable<isl::set>& sizes) {
   using Kind = ProgramStatement::Kind;
   using Body = polyhedral::Statement::Body;
   polyhedral::Statement result;
   result.id = result.source = statement.id;
-  result.domain = domain_of(ctx, statement);
+  result.domain = domain_of(ctx, statement, sizes);
   result.body = statement.kind == Kind::Init ? Body::Identity : Body::Source;
   result.iterators = statement.iterators;
   result.accumulates = statement.kind == Kind::Update;
@@ -320,18 +353,32 @@ polyhedral::Tensor extract_tensor(const Program& program, std::size_t launch, co
 
 }  // namespace
 
+bool is_empty(const Program& program, const ProgramStatement& statement) {
+  if (std::any_of(statement.domain.begin(), statement.domain.end(),
+                  [](const lang::IntegerRange& interval) { return interval.extent <= 0; }))
+    return true;
+  if (statement.conditions.empty()) return false;
+  const polyhedral::Context context;
+  return domain_of(context, statement, size_values(context, program.symbolic, program.preconditions)).is_empty();
+}
+
 polyhedral::Scop extract_scop(const Program& program, std::size_t launch,
                               std::shared_ptr<polyhedral::Context> context) {
   const auto& statements = program.launches.at(launch).statements;
   polyhedral::Scop scop;
   scop.context = context ? std::move(context) : std::make_shared<polyhedral::Context>();
+  for (const auto& [name, range] : program.symbolic)
+    scop.parameters.push_back({polyhedral::size_parameter(name), range.min, range.max});
+  if (!program.symbolic.empty()) scop.sizes = size_values(scop.ctx(), program.symbolic, program.preconditions);
   for (const auto& statement : statements) {
     check_cancelled("extract");
-    scop.statements.push_back(extract_statement(scop.ctx(), program, statement));
+    scop.statements.push_back(extract_statement(scop.ctx(), program, statement, scop.sizes));
   }
   const Touched touched = touched_by(program.launches[launch]);
   for (const auto& tensor : program.tensors) {
-    if (touched.contains(tensor.name)) scop.tensors.push_back(extract_tensor(program, launch, tensor));
+    if (!touched.contains(tensor.name)) continue;
+    scop.tensors.push_back(extract_tensor(program, launch, tensor));
+    if (!scop.sizes.is_null()) scop.tensors.back().elements = elements_of(tensor, scop.sizes);
   }
   scop.schedule = polyhedral::program_order(scop);
   return scop;

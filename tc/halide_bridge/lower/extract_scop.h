@@ -7,6 +7,9 @@
 
 namespace tc::halide_bridge {
 
+/// Has \p statement, of \p program, no instance, whatever symbolic sizes are?
+bool is_empty(const Program& program, const ProgramStatement& statement);
+
 /// One launch of \p program as a scop in program order. Statement ids are the program's.
 ///
 /// Reads come in the order the value names them, left to right, depth first, subscripts before the access that uses

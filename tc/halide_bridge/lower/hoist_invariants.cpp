@@ -114,6 +114,7 @@ class Hoister : public ir::IRMutator {
     statement.domain = box(iterators);
     statement.value = expr;
     statement.source = statement_.source;
+    statement.conditions = conditions_of(iterators, statement_.conditions);
     tensors_.push_back({statement.target, type, lang::Role::Temporary, statement.domain});
     hoisted.push_back(statement);
     return element_read(expr.type(), statement.target, subscripts);
@@ -138,7 +139,7 @@ class Hoister : public ir::IRMutator {
 }  // namespace
 
 Program hoist_invariants(const Program& program) {
-  Program result{program.name, program.tensors, {}};
+  Program result{program.name, program.tensors, {}, program.symbolic, program.preconditions};
   int count = 0;
   for (const auto& launch : program.launches) {
     auto& made = result.launches.emplace_back(Launch{{}, launch.checks});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/print.h"
 
@@ -51,9 +52,9 @@ bool has_instances(const ExprPtr& expr, const ExprScope& scope) {
 
 class CheckCollector {
  public:
-  CheckCollector(const std::vector<std::string>& iterators, const std::set<const lang::Expr*>& data_dependent,
-                 const ExprScope& scope)
-      : iterators_(iterators), data_dependent_(data_dependent), scope_(scope) {}
+  CheckCollector(const std::vector<std::string>& iterators, const std::vector<Expr>& conditions,
+                 const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope)
+      : iterators_(iterators), conditions_(conditions), data_dependent_(data_dependent), scope_(scope) {}
 
   /// Adds the checks of all accesses below \p expr, in the order of evaluation.
   void visit(const ExprPtr& expr) {
@@ -96,7 +97,7 @@ class CheckCollector {
         data_dependent_.count(place) > 0 || std::any_of(subscripts.begin(), subscripts.end(), has_access);
     std::vector<std::size_t> result;
     for (std::size_t d = 0; dependent && d < subscripts.size(); ++d) {
-      if (!stays_inside(lower_index(subscripts[d], scope_), tensor(access), d)) result.push_back(d);
+      if (!stays_inside(lower_index(subscripts[d], scope_), tensor(access), d, scope_)) result.push_back(d);
     }
     return result;
   }
@@ -115,10 +116,13 @@ class CheckCollector {
 
   /// guards && !(min <= subscript && subscript < min + extent), inner parts evaluated only under the outer guards. One
   /// unsigned comparison, so that the subscript is read once.
-  Expr violation(const ExprPtr& subscript, const lang::IntegerRange& interval) const {
+  Expr violation(const ExprPtr& subscript, const ProgramTensor& tensor, std::size_t dimension) const {
+    const lang::IntegerRange& interval = tensor.box[dimension];
     const LoweredExpr index = lower_index(subscript, scope_);
     const Integer offset = subtract({index.expr, index.bounds}, constant(Halide::Int(64), interval.min));
-    const Expr extent = ir::UIntImm::make(Halide::UInt(64), static_cast<std::uint64_t>(interval.extent));
+    const Expr extent = tensor.is_symbolic(dimension)
+                            ? ir::Cast::make(Halide::UInt(64), tensor.extents[dimension])
+                            : ir::UIntImm::make(Halide::UInt(64), static_cast<std::uint64_t>(interval.extent));
     Expr result = ir::GE::make(ir::Cast::make(Halide::UInt(64), interval.min == 0 ? index.expr : offset.expr), extent);
     for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard) {
       const LoweredExpr inner{result, {}, false}, none{ir::make_bool(false)};
@@ -128,11 +132,28 @@ class CheckCollector {
     return result;
   }
 
+  /// Nothing is read where an iterator that \p update does not have has no values.
+  void add_conditions_of_others(ProgramStatement& update) const {
+    for (const auto& iterator : iterators_) {
+      const auto end = scope_.ends.find(iterator);
+      if (end == scope_.ends.end() || contains(update.iterators, iterator)) continue;
+      update.conditions.push_back(
+          ir::LT::make(ir::make_const(Halide::Int(64), scope_.iterators.at(iterator).min), end->second));
+    }
+  }
+
+  /// The end of \p dimension of \p tensor, as users read it.
+  static std::string end_of(const ProgramTensor& tensor, std::size_t dimension) {
+    const lang::IntegerRange& interval = tensor.box[dimension];
+    if (!tensor.is_symbolic(dimension)) return str(interval.min + interval.extent);
+    return print_value(ir::simplify(tensor.extents[dimension] + ir::make_const(Halide::Int(64), interval.min)));
+  }
+
   void add_check(const lang::Access& access, std::size_t dimension) {
     const ExprPtr& subscript = access.subscripts[dimension];
     const lang::IntegerRange& interval = tensor(access).box[dimension];
     CheckStep check;
-    check.update.value = violation(subscript, interval);
+    check.update.value = violation(subscript, tensor(access), dimension);
     Names names;
     check.update.value.accept(&names);
     check.reads = names.tensors;
@@ -141,6 +162,8 @@ class CheckCollector {
       check.update.iterators.push_back(iterator);
       check.update.domain.push_back(scope_.iterators.at(iterator));
     }
+    check.update.conditions = conditions_of(check.update.iterators, conditions_);
+    add_conditions_of_others(check.update);
     for (auto* statement : {&check.initialise, &check.update}) {
       statement->op = ReductionOp::Or;
       statement->source = subscript->range;
@@ -150,12 +173,13 @@ class CheckCollector {
     check.level = depth(subscript);
     for (const auto& guard : guards_) check.level = std::max(check.level, depth(guard.condition));
     check.message = str("subscript ", dimension, " of ", access.tensor, ", '", lang::print(subscript),
-                        "', must be in [", interval.min, ", ", interval.min + interval.extent, "): a value in ",
+                        "', must be in [", interval.min, ", ", end_of(tensor(access), dimension), "): a value in ",
                         join(names.tensors, " or "), " is not");
     checks_.push_back(std::move(check));
   }
 
   const std::vector<std::string>& iterators_;
+  const std::vector<Expr>& conditions_;
   const std::set<const lang::Expr*>& data_dependent_;
   const ExprScope& scope_;
   std::vector<Guard> guards_;
@@ -165,9 +189,10 @@ class CheckCollector {
 }  // namespace
 
 std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const std::vector<std::string>& iterators,
+                                    const std::vector<Expr>& conditions,
                                     const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope,
                                     bool runs) {
-  CheckCollector collector(iterators, data_dependent, scope);
+  CheckCollector collector(iterators, conditions, data_dependent, scope);
   if (runs) collector.visit(assignment.rhs);
   for (const auto& clause : assignment.clauses)
     if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node);

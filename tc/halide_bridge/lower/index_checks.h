@@ -22,10 +22,12 @@ struct CheckStep {
 ///                                                 flag ||= i < N ? uint64(X(i)) >= 10 : false
 ///
 /// An access is checked if it is one of \p data_dependent or has an access in a subscript, in each dimension whose
-/// subscript may leave the tensor. A check runs over the iterators that occur in it, in the order of \p iterators. The
+/// subscript may leave the tensor. A check runs over the iterators that occur in it, in the order of \p iterators, under \p
+/// conditions, as ProgramStatement::conditions. The
 /// flags have no names yet. Accesses in `exists` are checked as well; if not \p runs, they alone, unless one of the
 /// iterators that occur in them has no values.
 std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const std::vector<std::string>& iterators,
+                                    const std::vector<Halide::Expr>& conditions,
                                     const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope,
                                     bool runs);
 

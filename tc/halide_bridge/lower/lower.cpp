@@ -7,6 +7,8 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/split_launches.h"
+#include "tc/halide_bridge/lower/symbolic_range.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -47,6 +49,8 @@ struct Assigned {
   lang::SourceRange range;
   std::vector<std::string> left, all;  ///< iterators
   std::map<std::string, lang::IntegerRange> intervals;
+  std::map<std::string, Halide::Expr> ends;  ///< of the iterators whose ranges symbolic sizes decide
+  std::vector<Halide::Expr> conditions;      ///< of these
 
   lang::Box box(const std::vector<std::string>& names) const {
     lang::Box result;
@@ -57,10 +61,12 @@ struct Assigned {
 
 class Lowering {
  public:
-  Lowering(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes)
+  Lowering(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes,
+           const lang::SizeRanges& symbolic)
       : def_(def),
         ranges_(ranges),
         sizes_(sizes),
+        reader_(sizes, symbolic),
         data_dependent_(ranges.data_dependent.begin(), ranges.data_dependent.end()) {}
 
   Program run() {
@@ -69,18 +75,42 @@ class Lowering {
     for (std::size_t i = 0; i < def_.statements.size(); ++i) steps.push_back(lower_statement(i));
     Program program;
     program.name = def_.name;
+    program.symbolic = reader_.sizes();
+    for (const auto& precondition : ranges_.preconditions)
+      if (reader_.is_symbolic(precondition.condition)) program.preconditions.push_back(reader_.condition(precondition));
+    for (const auto& iterators : ranges_.statements)
+      for (const auto& [name, range] : iterators) require_range(range, program);
+    for (const auto& [name, box] : ranges_.tensors)
+      for (const auto& range : box) require_range(range, program);
     program.launches = split_launches(std::move(steps), tensors_, names_);
     for (const auto& name : names_) program.tensors.push_back(tensors_.at(name));
     return program;
   }
 
  private:
+  /// In a run no extent is negative.
+  void require_range(const lang::Range& range, Program& program) const {
+    const Halide::Expr holds = reader_.is_range(range);
+    if (holds.defined()) program.preconditions.push_back(holds);
+  }
+
   void declare(const std::string& name) {
     if (tensors_.count(name) > 0) return;
     const auto& info = def_.tensors.at(name);
     const auto box = ranges_.tensors.find(name);
     if (box == ranges_.tensors.end()) throw InternalError(str("lower: the tensor '", name, "' has no ranges"));
-    add_tensor({name, info.type, info.role, lang::evaluate_box(box->second, sizes_)});
+    ProgramTensor tensor{name, info.type, info.role, {}};
+    for (const auto& range : box->second) {
+      const auto symbolic = reader_.range(range);
+      tensor.box.push_back(symbolic.values);
+      tensor.extents.push_back(symbolic.extent);
+      if (symbolic.begin.defined())
+        throw OptionsError(str("the first index of '", name, "', ", lang::print(range.min),
+                               ", depends on a size that is symbolic: give that size a value"));
+    }
+    if (std::none_of(tensor.extents.begin(), tensor.extents.end(), [](const auto& e) { return e.defined(); }))
+      tensor.extents.clear();
+    add_tensor(std::move(tensor));
   }
 
   void add_tensor(ProgramTensor tensor) {
@@ -113,7 +143,7 @@ class Lowering {
 
   Assigned read_statement(std::size_t index) const {
     const auto& statement = def_.statements[index];
-    Assigned result{&assignment_of(statement), statement.range, {}, {}, {}};
+    Assigned result{&assignment_of(statement), statement.range, {}, {}, {}, {}, {}};
     result.left = lang::left_iterators(*result.assignment);
     result.all = result.left;
     const auto& reductions = result.assignment->reduction_iterators;
@@ -122,7 +152,14 @@ class Lowering {
     for (const auto& name : result.all) {
       const auto found = ranges.find(name);
       if (found == ranges.end()) throw InternalError(str("lower: the iterator '", name, "' has no range"));
-      const auto interval = result.intervals[name] = lang::evaluate_box({found->second}, sizes_).at(0);
+      const auto range = reader_.range(found->second);
+      const auto interval = result.intervals[name] = range.values;
+      const Halide::Expr iterator = iterator_values({name})[0];
+      if (range.begin.defined())
+        throw OptionsError(str("the first value of the iterator '", name, "', ", lang::print(found->second.min),
+                               ", depends on a size that is symbolic: give that size a value"));
+      if (range.end.defined()) result.conditions.push_back(ir::LT::make(iterator, range.end));
+      if (range.end.defined()) result.ends[name] = range.end;
       if (interval.extent > most_counted)
         throw ResourceError(str("the iterator '", name, "' of the statement that writes '", result.assignment->target,
                                 "' runs over ", interval.extent, " values: no loop has more than 2^52 iterations"));
@@ -133,9 +170,9 @@ class Lowering {
   Step lower_statement(std::size_t index) {
     const Assigned assigned = read_statement(index);
     Step step;
-    const ExprScope scope{tensors_, assigned.intervals, sizes_};
+    const ExprScope scope{tensors_, assigned.intervals, sizes_, reader_.sizes(), assigned.ends};
     const bool runs = !is_empty(assigned.box(assigned.all));
-    step.checks = index_checks(*assigned.assignment, assigned.all, data_dependent_, scope, runs);
+    step.checks = index_checks(*assigned.assignment, assigned.all, assigned.conditions, data_dependent_, scope, runs);
     if (is_empty(assigned.box(assigned.left))) return step;
     const ExprPtr rhs = runs ? without_self_reads(assigned, step) : nullptr;
     if (!assigned.assignment->reduction) {
@@ -160,6 +197,7 @@ class Lowering {
     statement.subscripts = iterator_values(assigned.left);
     statement.value = std::move(value);
     statement.source = assigned.range;
+    statement.conditions = conditions_of(iterators, assigned.conditions);
     return statement;
   }
 
@@ -180,6 +218,7 @@ class Lowering {
   std::string copy_tensor(const std::string& name, lang::SourceRange range, Step& step) {
     const ProgramTensor original = tensors_.at(name);
     const std::string copy = make_temporary(name, "old", original.type, original.box);
+    tensors_.at(copy).extents = original.extents;
     ProgramStatement statement;
     statement.target = copy;
     for (std::size_t d = 0; d < original.box.size(); ++d) statement.iterators.push_back(str('d', d));
@@ -187,6 +226,11 @@ class Lowering {
     statement.subscripts = iterator_values(statement.iterators);
     statement.value = element_read(halide_type(original.type), name, statement.subscripts);
     statement.source = range;
+    for (std::size_t d = 0; d < original.box.size(); ++d)
+      if (original.is_symbolic(d))
+        statement.conditions.push_back(
+            ir::LT::make(statement.subscripts[d],
+                         ir::Add::make(ir::make_const(Halide::Int(64), original.box[d].min), original.extents[d])));
     step.statements.push_back(std::move(statement));
     return copy;
   }
@@ -231,6 +275,7 @@ class Lowering {
   const lang::Def& def_;
   const lang::Ranges& ranges_;
   const lang::SizeMap& sizes_;
+  const SymbolicRangeReader reader_;
   const std::set<const lang::Expr*> data_dependent_;
   std::map<std::string, ProgramTensor> tensors_;
   std::vector<std::string> names_;  ///< of tensors, in order
@@ -239,8 +284,9 @@ class Lowering {
 
 }  // namespace
 
-Program lower(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes) {
-  return Lowering(def, ranges, sizes).run();
+Program lower(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes,
+              const lang::SizeRanges& symbolic) {
+  return Lowering(def, ranges, sizes, symbolic).run();
 }
 
 }  // namespace tc::halide_bridge

@@ -162,6 +162,10 @@ class ExprLowering {
       const __int128 last = static_cast<__int128>(interval.min) + interval.extent - 1;
       return whole({ir::Variable::make(Halide::Int(64), node.id), {interval.min, last}}, {});
     }
+    if (const auto found = scope_.symbolic.find(node.id); found != scope_.symbolic.end()) {
+      return whole(
+          {ir::Variable::make(Halide::Int(64), size_variable(node.id)), {found->second.min, found->second.max}}, {});
+    }
     if (const auto found = scope_.sizes.find(node.id); found != scope_.sizes.end()) {
       return whole(constant(Halide::Int(64), found->second), {});
     }
@@ -169,7 +173,10 @@ class ExprLowering {
   }
 
   LoweredExpr lower(const lang::SizeOf& node, const ExprPtr&) const {
-    const auto& interval = tensor(node.tensor).box.at(static_cast<std::size_t>(node.dimension));
+    const auto dimension = static_cast<std::size_t>(node.dimension);
+    const auto& interval = tensor(node.tensor).box.at(dimension);
+    if (tensor(node.tensor).is_symbolic(dimension))
+      return whole({tensor(node.tensor).extents[dimension], {0, interval.extent}}, {});
     return whole(constant(Halide::Int(64), interval.extent), {});
   }
 
@@ -184,7 +191,7 @@ class ExprLowering {
     for (std::size_t d = 0; d < node.subscripts.size(); ++d) {
       const LoweredExpr index = lower_index(node.subscripts[d], scope_);
       subscripts.push_back(index.expr);
-      result.total = result.total && index.total && stays_inside(index, read, d);
+      result.total = result.total && index.total && stays_inside(index, read, d, scope_);
     }
     result.expr = element_read(type, node.tensor, subscripts);
     if (is_integer(read.type)) result.bounds = bounds_of(type);
@@ -294,8 +301,15 @@ LoweredExpr lower_index(const ExprPtr& expr, const ExprScope& scope) {
   return whole(convert(integer(index), Halide::Int(64)), {index});
 }
 
-bool stays_inside(const LoweredExpr& index, const ProgramTensor& tensor, std::size_t dimension) {
+bool stays_inside(const LoweredExpr& index, const ProgramTensor& tensor, std::size_t dimension,
+                  const ExprScope& scope) {
   const lang::IntegerRange& interval = tensor.box.at(dimension);
+  if (tensor.is_symbolic(dimension)) {
+    const auto* iterator = index.expr.as<ir::Variable>();
+    const auto end = iterator ? scope.ends.find(iterator->name) : scope.ends.end();
+    return interval.min == 0 && index.bounds.low >= 0 && end != scope.ends.end() &&
+           ir::equal(end->second, tensor.extents[dimension]);
+  }
   const __int128 last = static_cast<__int128>(interval.min) + interval.extent - 1;
   return Bounds{interval.min, last}.contains(index.bounds);
 }

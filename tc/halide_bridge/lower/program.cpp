@@ -1,5 +1,7 @@
 #include "tc/halide_bridge/lower/program.h"
 
+#include <algorithm>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 
@@ -56,9 +58,17 @@ std::string_view print_role(lang::Role role) {
   throw InternalError("print(Program): a tensor without a role");
 }
 
+std::string print_expr(const Halide::Expr& expr) {
+  TextStream out;
+  ValuePrinter(out).print_no_parens(expr);
+  return out.str();
+}
+
 std::string print_tensor(const ProgramTensor& tensor) {
   std::vector<std::string> sizes;
-  for (const auto& interval : tensor.box) sizes.push_back(print_interval(interval));
+  for (std::size_t d = 0; d < tensor.box.size(); ++d)
+    sizes.push_back(str(print_interval(tensor.box[d]),
+                        tensor.is_symbolic(d) ? str(", of these ", print_expr(tensor.extents[d])) : ""));
   return str(print_role(tensor.role), ' ', tensor.type, ' ', tensor.name, '(', join(sizes), ')');
 }
 
@@ -68,13 +78,7 @@ std::string print_assign(const ProgramStatement& statement) {
   return op + "=";
 }
 
-std::string print_expr(const Halide::Expr& expr) {
-  TextStream out;
-  ValuePrinter(out).print_no_parens(expr);
-  return out.str();
-}
-
-std::string print_value(const ProgramStatement& statement) {
+std::string print_right_side(const ProgramStatement& statement) {
   if (statement.kind == ProgramStatement::Kind::Init) return str("identity(", statement.op, ')');
   return print_expr(statement.value);
 }
@@ -86,8 +90,11 @@ std::string print_statement(const ProgramStatement& statement) {
   }
   std::vector<std::string> subscripts;
   for (const auto& subscript : statement.subscripts) subscripts.push_back(print_expr(subscript));
-  return str(statement.id, '[', join(iterators), "]: ", statement.target, '(', join(subscripts), ") ",
-             print_assign(statement), ' ', print_value(statement));
+  std::vector<std::string> conditions;
+  for (const auto& condition : statement.conditions) conditions.push_back(print_expr(condition));
+  const std::string where = conditions.empty() ? "" : str(" where ", join(conditions, " and "));
+  return str(statement.id, '[', join(iterators), where, "]: ", statement.target, '(', join(subscripts), ") ",
+             print_assign(statement), ' ', print_right_side(statement));
 }
 
 }  // namespace
@@ -99,12 +106,24 @@ const ProgramTensor& Program::tensor(const std::string& name) const {
   throw InternalError(str("the program '", this->name, "' has no tensor '", name, "'"));
 }
 
+std::string size_variable(const std::string& name) { return name + "''"; }
+
 Halide::Type halide_type(DType type) {
   const DType compute = compute_type(type);
   if (compute == DType::Bool) return Halide::Bool();
   const int bits = bit_size(compute);
   if (is_float(compute)) return Halide::Float(bits);
   return is_signed_integer(compute) ? Halide::Int(bits) : Halide::UInt(bits);
+}
+
+std::vector<Halide::Expr> conditions_of(const std::vector<std::string>& iterators,
+                                        const std::vector<Halide::Expr>& conditions) {
+  std::vector<Halide::Expr> result;
+  for (const auto& condition : conditions)
+    if (std::any_of(iterators.begin(), iterators.end(),
+                    [&](const std::string& name) { return ir::expr_uses_var(condition, name); }))
+      result.push_back(condition);
+  return result;
 }
 
 std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names) {
@@ -123,9 +142,18 @@ Halide::Expr element_read(Halide::Type type, const std::string& tensor, const st
   return call;
 }
 
+std::string print_value(const Halide::Expr& value) {
+  auto text = print_expr(value);
+  std::erase(text, '\'');
+  return text;
+}
+
 std::string print(const Program& program) {
   TextStream out;
   out << program.name << '\n';
+  for (const auto& [name, range] : program.symbolic)
+    out << "  " << range.min << " <= " << size_variable(name) << " <= " << range.max << '\n';
+  for (const auto& condition : program.preconditions) out << "  " << print_expr(condition) << '\n';
   for (const auto& tensor : program.tensors) out << "  " << print_tensor(tensor) << '\n';
   for (std::size_t i = 0; i < program.launches.size(); ++i) {
     out << "launch " << i << '\n';

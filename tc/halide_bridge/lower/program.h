@@ -8,7 +8,9 @@
 #include "tc/base/dtype.h"
 #include "tc/lang/interpret/ranges.h"
 
-/// A def for concrete sizes as Halide IR. Included by .cpp files of tc/engine and below only.
+/// A def as Halide IR: for concrete sizes, and for all values of its symbolic ones. A symbolic size N is the variable
+/// size_variable("N") of type Int(64); boxes and domains hold what there is for any of its values.
+/// Included by .cpp files of tc/engine and below only.
 namespace tc::halide_bridge {
 
 /// A tensor: its logical index box, and where it comes from. A rank-0 tensor has an empty box.
@@ -17,6 +19,11 @@ struct ProgramTensor {
   DType type = DType::Float32;
   lang::Role role = lang::Role::Temporary;
   lang::Box box;
+  /// One a dimension, or none at all: the extent over symbolic sizes; undefined: that of the box.
+  std::vector<Halide::Expr> extents = {};
+
+  /// Do symbolic sizes decide the extent of \p dimension?
+  bool is_symbolic(std::size_t dimension) const { return !extents.empty() && extents.at(dimension).defined(); }
 };
 
 /// A statement `target(subscripts) = value` over the box of its iterators.
@@ -40,6 +47,8 @@ struct ProgramStatement {
   std::vector<Halide::Expr> subscripts;  ///< of the target: Int(64)
   Halide::Expr value;                    ///< undefined for Init
   lang::SourceRange source;
+  /// Each of one iterator and symbolic sizes: of the box, the instances for which all hold.
+  std::vector<Halide::Expr> conditions = {};
 };
 
 /// A rank-0 bool temporary that is true after its launch if a data-dependent subscript left its tensor.
@@ -59,19 +68,31 @@ struct Program {
   std::string name;
   std::vector<ProgramTensor> tensors;
   std::vector<Launch> launches;
+  lang::SizeRanges symbolic = {};                ///< the symbolic sizes
+  std::vector<Halide::Expr> preconditions = {};  ///< of symbolic sizes: they hold in every run
 
   /// The tensor \p name, which there is.
   const ProgramTensor& tensor(const std::string& name) const;
 };
 
+/// The variable that is the symbolic size \p name: no name of a text ends in primes.
+std::string size_variable(const std::string& name);
+
 /// The type of a value of \p type in a Halide expression: the compute type; Bool() for bool.
 Halide::Type halide_type(DType type);
+
+/// Those of \p conditions, each of one iterator, that are of one of \p iterators.
+std::vector<Halide::Expr> conditions_of(const std::vector<std::string>& iterators,
+                                        const std::vector<Halide::Expr>& conditions);
 
 /// The iterators \p names as values.
 std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names);
 
 /// The element tensor(subscripts) as an expression of \p type. Unlike Call::make it takes Int(64) subscripts.
 Halide::Expr element_read(Halide::Type type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts);
+
+/// \p value as users read it: symbolic sizes by their names.
+std::string print_value(const Halide::Expr& value);
 
 /// All launches as text, for dumps.
 std::string print(const Program& program);

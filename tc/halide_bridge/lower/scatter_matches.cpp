@@ -65,6 +65,7 @@ std::optional<ProgramStatement> without_a_match(const ProgramStatement& statemen
   if (!update) return std::nullopt;
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
     if (statement.domain[i].extent < least_matches) continue;
+    if (!conditions_of({statement.iterators[i]}, statement.conditions).empty()) continue;
     for (std::size_t match = 0; match < update->conditions.size(); ++match)
       if (const Expr index = matched_index(update->conditions[match], statement.iterators[i], statement);
           index.defined())

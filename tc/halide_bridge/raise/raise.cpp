@@ -24,6 +24,12 @@ namespace ir = Halide::Internal;
 namespace marks = polyhedral::marks;
 using ir::Stmt;
 
+/// The variable that stands for \p parameter of the schedule.
+std::string variable_of(const std::string& parameter) {
+  using namespace polyhedral;
+  return is_size_parameter(parameter) ? size_variable(size_of_parameter(parameter)) : parameter;
+}
+
 /// Unrolled loops longer than this stay loops.
 constexpr std::int64_t max_unrolled_trips = 64;
 enum class Mode { Serial, Unroll, Vector };
@@ -35,7 +41,7 @@ class Raiser {
 
   Stmt run() {
     for (const auto& parameter : scop_.parameters)
-      environment_[parameter.name] = within(ir::Variable::make(Int(32), parameter.name), parameter.min, parameter.max);
+      environment_[parameter.name] = variable(variable_of(parameter.name), parameter.min, parameter.max);
     Stmt body = node(ast_.root, Mode::Serial);
     for (const auto& tensor : scop_.tensors)
       if (lives_in_kernel(tensor)) body = allocate_buffer(tensor, body);

@@ -28,7 +28,8 @@ struct RaiseOptions {
 /// Allocate, in a kernel one in shared memory or registers; parameters of the schedule are free variables, a barrier is
 /// a call of its name. A guarded read is predicated by its guard, never executed where the guard is false. Address
 /// arithmetic is 32-bit where the bounds of loops and tensors prove it exact, else 64-bit. bool is stored as uint8,
-/// halves are converted at loads and stores. Addresses and bounds are simplified; values are not, for Halide's
+/// halves are converted at loads and stores. Symbolic sizes and strides that a run
+/// tells are free variables too (run_values.h). Addresses and bounds are simplified; values are not, for Halide's
 /// simplifier treats floats as real numbers. LLVM hoists loop invariants.
 Halide::Internal::Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program,
                              const RaiseOptions& options = {});

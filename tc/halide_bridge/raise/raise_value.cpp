@@ -39,7 +39,10 @@ class IndexCondition : public ir::IRMutator {
 /// Operations on int64 carry intervals, to be 32-bit where that is exact.
 class ValueRaiser : public ir::IRMutator {
  public:
-  ValueRaiser(const Place& place, const ProgramStatement& source, const Lanes& lanes) : place_(place), lanes_(lanes) {
+  ValueRaiser(const Place& place, const Program& program, const ProgramStatement& source, const Lanes& lanes)
+      : place_(place), program_(program), lanes_(lanes) {
+    for (const auto& [name, range] : program.symbolic)
+      iterators_[size_variable(name)] = place.environment.at(polyhedral::size_parameter(name));
     for (std::size_t i = 0; i < source.iterators.size(); ++i)
       iterators_[source.iterators[i]] = simplified(raise_integer(place.site.iterators[i], place.environment));
   }
@@ -55,7 +58,7 @@ class ValueRaiser : public ir::IRMutator {
     for (std::size_t d = 0; d < source.subscripts.size(); ++d) {
       if (polyhedral::is_told(place_.statement.write, static_cast<int>(d))) continue;
       Bounded index = inside(integer(source.subscripts[d]), target, d, true);
-      result = add(result, multiply(subtract(index, exactly(target.min[d])), exactly(target.strides[d])));
+      result = add(result, multiply(subtract(index, exactly(target.min[d])), stride(target, d)));
     }
     leaves_ = nullptr;
     return result;
@@ -135,9 +138,10 @@ class ValueRaiser : public ir::IRMutator {
 
  private:
   const Place& place_;
+  const Program& program_;
   Lanes lanes_;
-  std::map<std::string, Bounded> iterators_;
-  std::map<std::string, Expr> lets_;  ///< what a let of the value has become
+  std::map<std::string, Bounded> iterators_;  ///< and symbolic sizes
+  std::map<std::string, Expr> lets_;          ///< what a let of the value has become
   std::size_t next_read_ = 0;
   const ir::Call* moved_ = nullptr;  ///< a read whose element is moved as it lies in memory
   std::vector<std::pair<std::string, Expr>>* leaves_ =
@@ -253,18 +257,27 @@ class ValueRaiser : public ir::IRMutator {
   /// \p subscript of dimension \p d of \p tensor, which is inside: launches before this one checked that. One that
   /// \p reads tensors is held inside all the same, as another thread may have changed them since: by one unsigned
   /// minimum of its distance from the first element, in 32 bits where the tensor allows.
-  static Bounded inside(const Bounded& subscript, const Tensor& tensor, std::size_t d, bool reads) {
+  Bounded inside(const Bounded& subscript, const Tensor& tensor, std::size_t d, bool reads) {
     const std::int64_t low = tensor.min[d], high = low + std::max<std::int64_t>(tensor.extent[d], 1) - 1;
     Bounded result = within(subscript.expr, low, high);
-    if (!reads || (subscript.low >= low && subscript.high <= high)) return result;
+    const Expr extent = tensor.elements.is_null() ? Expr() : program_.tensor(tensor.name).extents.at(d);
+    const bool symbolic = extent.defined();
+    if (!reads || (!symbolic && subscript.low >= low && subscript.high <= high)) return result;
     const Halide::Type type = result.expr.type(), distance = type.with_code(Halide::Type::UInt);
-    const Expr first = ir::make_const(distance, low), most = ir::make_const(distance, high - low);
+    const Expr first = ir::make_const(distance, low);
+    const Expr most = symbolic ? last_index(extent, distance) : ir::make_const(distance, high - low);
     Expr offset = ir::Cast::make(distance, result.expr);
     if (low != 0) offset = ir::Sub::make(offset, first);
     offset = ir::Min::make(offset, most);
     if (low != 0) offset = ir::Add::make(offset, first);
     result.expr = ir::Cast::make(type, offset);
     return result;
+  }
+
+  /// \p extent - 1 as \p type, 0 of none.
+  Expr last_index(const Expr& extent, Halide::Type type) {
+    const Bounded last = maximum(subtract(integer(extent), exactly(1)), exactly(0));
+    return broadcast(ir::Cast::make(type.element_of(), last.expr), type.lanes());
   }
 
   /// The load of an element.
@@ -364,8 +377,8 @@ SiteAddress site_address(const Place& place, const isl::ast_expr& access) {
     subscripts.push_back(raise_integer(argument(i), place.environment));
     const auto d = subscripts.size() - 1;
     const std::int64_t first = result.tensor->min[d];
-    result.inside =
-        result.inside && first <= subscripts[d].low && subscripts[d].high < first + result.tensor->extent[d];
+    result.inside = result.inside && result.tensor->elements.is_null() && first <= subscripts[d].low &&
+                    subscripts[d].high < first + result.tensor->extent[d];
   }
   result.at = simplified(address(*result.tensor, subscripts));
   return result;
@@ -378,7 +391,7 @@ Tensor as_words(Tensor tensor) {
 
 Raised raise_source(const Place& place, const Program& program, const Lanes& lanes) {
   const ProgramStatement& source = find_source(program, place.statement.source);
-  ValueRaiser raiser(place, source, lanes);
+  ValueRaiser raiser(place, program, source, lanes);
   Raised result{raiser.raise(source.value), exactly(0), {}};
   if (!place.statement.write.exact) result.offset = raiser.offset(source, result.names);
   return result;
@@ -389,7 +402,7 @@ Expr raise_read(const Place& place, const Program& program, bool as_bits, const 
   ReadFinder finder(place.statement.source_read);
   source.value.accept(&finder);
   if (!finder.read) throw InternalError(str("statement ", place.statement.id, " copies what its source does not read"));
-  return ValueRaiser(place, source, lanes).raise_read(finder.read, as_bits);
+  return ValueRaiser(place, program, source, lanes).raise_read(finder.read, as_bits);
 }
 
 }  // namespace tc::halide_bridge

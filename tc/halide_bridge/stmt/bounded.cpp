@@ -66,6 +66,12 @@ Bounded unknown(const Expr& expr) {
   return {expr, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
 }
 
+Bounded variable(const std::string& name, std::int64_t low, std::int64_t high) {
+  Bounded result{{}, low, high};
+  result.expr = ir::Variable::make(Int(result.fits_int32() ? 32 : 64), name);
+  return result;
+}
+
 Bounded within(const Expr& expr, std::int64_t low, std::int64_t high) {
   Bounded result{expr, low, high};
   result.expr = convert(expr, result.fits_int32() ? 32 : 64);

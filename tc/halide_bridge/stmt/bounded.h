@@ -21,6 +21,8 @@ struct Bounded {
 
 /// \p value, and nothing else.
 Bounded exactly(std::int64_t value);
+/// The variable \p name, of the narrower type that holds the interval.
+Bounded variable(const std::string& name, std::int64_t low, std::int64_t high);
 /// \p expr, Int(32) or Int(64), of which nothing but its type is known.
 Bounded unknown(const Halide::Expr& expr);
 /// \p expr with the interval, narrowed when it fits.

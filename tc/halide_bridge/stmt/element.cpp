@@ -55,6 +55,12 @@ Halide::Type storage_type(DType type) {
   return is_signed_integer(type) ? Halide::Int(bit_size(type)) : Halide::UInt(bit_size(type));
 }
 
+Bounded stride(const polyhedral::Tensor& tensor, std::size_t dimension) {
+  const bool told = !tensor.stride_variables.empty() && !tensor.stride_variables.at(dimension).empty();
+  if (!told) return exactly(tensor.strides[dimension]);
+  return variable(tensor.stride_variables[dimension], 0, tensor.strides[dimension]);
+}
+
 Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& subscripts) {
   if (subscripts.size() != tensor.min.size())
     throw InternalError(str("tensor '", tensor.name, "' has ", tensor.min.size(), " dimensions and ", subscripts.size(),
@@ -62,7 +68,7 @@ Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& su
   Bounded sum = exactly(0);
   for (std::size_t i = 0; i < subscripts.size(); ++i) {
     if (tensor.extent[i] == 1) continue;
-    sum = add(sum, multiply(subtract(subscripts[i], exactly(tensor.min[i])), exactly(tensor.strides[i])));
+    sum = add(sum, multiply(subtract(subscripts[i], exactly(tensor.min[i])), stride(tensor, i)));
   }
   return sum;
 }

@@ -25,9 +25,13 @@ struct Lanes {
 /// The type of an element in memory: bool is UInt(8), halves are UInt(16).
 Halide::Type storage_type(DType type);
 
+/// Elements of \p tensor in memory from one index of \p dimension to the next, or the variable that a run gives.
+Bounded stride(const polyhedral::Tensor& tensor, std::size_t dimension);
+
 /// The address of an element, in elements from the one with all indices at their min.
 ///
 ///   before  A(i, j) of min (1, 0), strides (8, 1)      after  (i - 1)*8 + j
+/// A stride that a run tells is its variable.
 Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& subscripts);
 
 /// The element as a value of the compute type (bool is Bool()), with the lanes of \p address. Lanes that do not run

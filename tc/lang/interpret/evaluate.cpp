@@ -343,14 +343,10 @@ Value Compiler::compile(const Call& node, const ExprPtr& expr) const {
   if (name == "select") {
     Integer c = std::move(arguments[0].integer);
     if (is_float(type))
-      return float_value(type, [c, a = arguments[1].floating, b = arguments[2].floating](Slots s) {
-        double x = a(s), y = b(s);
-        return c(s) ? x : y;
-      });
-    return integer_value(type, [c, a = arguments[1].integer, b = arguments[2].integer](Slots s) {
-      std::int64_t x = a(s), y = b(s);
-      return c(s) ? x : y;
-    });
+      return float_value(
+          type, [c, a = arguments[1].floating, b = arguments[2].floating](Slots s) { return c(s) ? a(s) : b(s); });
+    return integer_value(
+        type, [c, a = arguments[1].integer, b = arguments[2].integer](Slots s) { return c(s) ? a(s) : b(s); });
   }
   if (name == "min" || name == "max") return compile_min_max(name, arguments[0], arguments[1]);
   if (name == "clamp") return compile_min_max("min", compile_min_max("max", arguments[0], arguments[1]), arguments[2]);

@@ -38,6 +38,14 @@ struct Ranges {
 /// Values of the size names.
 using SizeMap = std::map<std::string, std::int64_t>;
 
+/// The values that a size may take, `max` among them.
+struct SizeRange {
+  std::int64_t min = 1, max = 1;
+  bool operator==(const SizeRange&) const = default;
+};
+/// Symbolic sizes, which each call chooses anew, by name.
+using SizeRanges = std::map<std::string, SizeRange>;
+
 /// A range for concrete sizes: the integers [min, min + extent).
 struct IntegerRange {
   std::int64_t min = 0, extent = 0;

@@ -51,10 +51,11 @@ bool are_copies(const Statement& a, const Statement& b) {
 
 bool are_copies(const Tensor& a, const Tensor& b) {
   const auto& [name, type, min, extent, strides, storage, aligned, live_in, live_out, padded, shared, in_registers,
-               combined] = a;
+               combined, elements, stride_variables] = a;
   return name == b.name && type == b.type && min == b.min && extent == b.extent && strides == b.strides &&
          storage == b.storage && aligned == b.aligned && live_in == b.live_in && live_out == b.live_out &&
-         padded == b.padded && shared == b.shared && in_registers == b.in_registers && combined == b.combined;
+         padded == b.padded && shared == b.shared && in_registers == b.in_registers && combined == b.combined &&
+         is_one(elements, b.elements) && stride_variables == b.stride_variables;
 }
 
 bool are_copies(const Parameter& a, const Parameter& b) {
@@ -65,9 +66,9 @@ bool are_copies(const Parameter& a, const Parameter& b) {
 }  // namespace
 
 bool are_copies(const Scop& a, const Scop& b) {
-  const auto& [context, statements, tensors, schedule, parameters] = a;
+  const auto& [context, statements, tensors, schedule, parameters, sizes] = a;
   return context == b.context && are_alike(schedule, b.schedule) && all_copies(statements, b.statements) &&
-         all_copies(tensors, b.tensors) && all_copies(parameters, b.parameters);
+         all_copies(tensors, b.tensors) && all_copies(parameters, b.parameters) && is_one(sizes, b.sizes);
 }
 
 }  // namespace tc::polyhedral

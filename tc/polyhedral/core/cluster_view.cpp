@@ -17,6 +17,12 @@ bool is_band(const isl::schedule_node& node) { return node.isa<isl::schedule_nod
 
 int active_dimensions(const isl::space& space) { return isl_space_dim(space.get(), isl_dim_set); }
 
+/// [N] -> { [value] }
+isl::set value_set(const isl::union_pw_aff& function, const isl::union_set& domain) {
+  auto map = call(domain.ctx(), isl_union_map_from_union_pw_aff, function.copy());
+  return map.intersect_domain(domain).range().as_set();
+}
+
 /// The iterators of \p statement that the members of \p band run over, appended to \p loops.
 void append_loops(const isl::schedule_node& band, const Statement& statement, bool shared,
                   std::vector<InnerLoop>& loops) {
@@ -94,7 +100,9 @@ std::vector<ClusterView> cluster_views(const Scop& scop) {
 bool is_one_iterator(const Scop& scop, const ClusterView& cluster, int member) {
   const auto number = static_cast<std::size_t>(member);
   if (member < 0 || number >= cluster.members.size()) return false;
-  auto index = band_members(node_at(scop.schedule, cluster.path)).at(number);
+  auto node = node_at(scop.schedule, cluster.path);
+  auto index = band_members(node).at(number);
+  auto instances = instances_at(node);
   for (const auto& entry : cluster.statements) {
     const int iterator = entry.outer.at(number);
     if (iterator < 0) return false;
@@ -102,8 +110,10 @@ bool is_one_iterator(const Scop& scop, const ClusterView& cluster, int member) {
     auto own = isl::union_pw_aff(isl::multi_aff(domain.space().identity_multi_aff_on_domain()).at(iterator));
     auto difference = values(index.sub(own), domain.to_union_set());
     auto range = box(domain).at(static_cast<std::size_t>(iterator));
+    const auto& member = cluster.members[number];
     if (difference.min != 0 || difference.max != 0) return false;
-    if (range.min != cluster.members[number].min || range.max != cluster.members[number].max) return false;
+    if (range.min != member.min || range.max != member.max) return false;
+    if (member.symbolic && !value_set(own, domain.to_union_set()).is_equal(value_set(index, instances))) return false;
   }
   return true;
 }
@@ -177,17 +187,69 @@ int only_iterator(const isl::union_pw_aff& function, const isl::set& domain) {
   return result;
 }
 
+namespace {
+
+/// \p aff, of parameters alone, as a text of isl; nothing where it divides.
+std::optional<std::string> text_of(const isl::aff& aff) {
+  if (isl_aff_dim(aff.get(), isl_dim_div) > 0) return std::nullopt;
+  auto result = str(aff.constant_val().num_si());
+  for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_param); ++i) {
+    auto factor = call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_param, i);
+    if (!factor.is_int()) return std::nullopt;
+    if (!factor.is_zero())
+      result +=
+          str(" + ", factor.num_si(), "*", isl_aff_get_dim_name(aff.get(), isl_dim_param, static_cast<unsigned>(i)));
+  }
+  return result;
+}
+
+/// Is one of the parameters of \p set a symbolic size?
+bool has_sizes(const isl::set& set) {
+  for (int i = 0; i < isl_set_dim(set.get(), isl_dim_param); ++i)
+    if (is_size_parameter(isl_set_get_dim_name(set.get(), isl_dim_param, static_cast<unsigned>(i)))) return true;
+  return false;
+}
+
+/// Does a symbolic size stand in a constraint of \p set?
+bool involves_sizes(const isl::set& set) {
+  for (int i = 0; i < isl_set_dim(set.get(), isl_dim_param); ++i) {
+    const auto position = static_cast<unsigned>(i);
+    if (is_size_parameter(isl_set_get_dim_name(set.get(), isl_dim_param, position)) &&
+        isl_set_involves_dims(set.get(), isl_dim_param, position, 1) == isl_bool_true)
+      return true;
+  }
+  return false;
+}
+
+/// Do symbolic sizes decide which values dimension \p i of \p domain takes?
+bool is_symbolic(const isl::set& domain, int i) {
+  if (!has_sizes(domain) || domain.is_empty()) return false;
+  const auto rank = static_cast<unsigned>(dimensions(domain)), dimension = static_cast<unsigned>(i);
+  auto one = call(domain.ctx(), isl_set_project_out, domain.copy(), isl_dim_set, dimension + 1, rank - dimension - 1);
+  one = call(domain.ctx(), isl_set_project_out, one.release(), isl_dim_set, 0u, dimension);
+  const auto own = call(domain.ctx(), isl_set_gist_params, one.copy(), one.params().release());
+  return involves_sizes(own);
+}
+
+}  // namespace
+
 Interval values(const isl::union_pw_aff& function, const isl::union_set& domain) {
-  auto map = call(domain.ctx(), isl_union_map_from_union_pw_aff, function.copy());
-  auto range = map.intersect_domain(domain).range().as_set();
-  return box(range).at(0);
+  return box(value_set(function, domain)).at(0);
+}
+
+std::optional<std::string> extent_text(const Interval& range, const isl::union_pw_aff& function,
+                                       const isl::union_set& domain) {
+  if (!range.symbolic) return str(range.extent());
+  auto last = value_set(function, domain).max_multi_pw_aff().at(0);
+  auto text = last.isa_aff() ? text_of(last.as_aff()) : std::nullopt;
+  return text ? std::optional(str(*text, " + ", 1 - range.min)) : std::nullopt;
 }
 
 namespace {
 
 /// The box of \p domain where its constraints are bounds of one dimension each, which takes no integer program.
 std::optional<std::vector<Interval>> box_as_written(const isl::set& domain) {
-  if (isl_set_is_box(domain.get()) != isl_bool_true) return std::nullopt;
+  if (has_sizes(domain) || isl_set_is_box(domain.get()) != isl_bool_true) return std::nullopt;
   auto hull = domain.simple_fixed_box_hull();
   if (!hull.is_valid()) return std::nullopt;
   auto offset = hull.offset();
@@ -208,7 +270,7 @@ std::vector<Interval> box(const isl::set& domain) {
   std::vector<Interval> result(dimensions(domain));
   if (domain.is_empty()) return result;
   for (int i = 0; i < dimensions(domain); ++i)
-    result[i] = {domain.dim_min_val(i).num_si(), domain.dim_max_val(i).num_si()};
+    result[i] = {domain.dim_min_val(i).num_si(), domain.dim_max_val(i).num_si(), is_symbolic(domain, i)};
   return result;
 }
 

@@ -13,8 +13,11 @@ namespace tc::polyhedral {
 /// The integers from \p min to \p max; none where \p max is less.
 struct Interval {
   std::int64_t min = 0, max = -1;
+  bool symbolic = false;  ///< symbolic sizes decide which of them there are in a run
   /// Number of integers in it.
   std::int64_t extent() const { return max - min + 1; }
+  /// Is their number a multiple of \p size in every run?
+  bool is_multiple_of(std::int64_t size) const { return size == 1 || (!symbolic && extent() % size == 0); }
 };
 
 /// A band member above a statement, below the cluster's outer band.
@@ -74,6 +77,10 @@ isl::union_pw_aff remainder(const isl::union_pw_aff& value, std::int64_t size);
 int only_iterator(const isl::union_pw_aff& function, const isl::set& domain);
 /// The values \p function takes on \p domain.
 Interval values(const isl::union_pw_aff& function, const isl::union_set& domain);
+/// How many of \p range, the values of \p function on \p domain, there are from its first on, as a text of isl over symbolic sizes;
+/// nothing where that is not affine in them.
+std::optional<std::string> extent_text(const Interval& range, const isl::union_pw_aff& function,
+                                       const isl::union_set& domain);
 /// The box of \p domain.
 std::vector<Interval> box(const isl::set& domain);
 /// How many instances a statement of \p domain has, which is a box; at most `most_counted`.

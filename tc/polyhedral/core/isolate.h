@@ -8,7 +8,7 @@
 namespace tc::polyhedral {
 
 /// Asks for code of its own for the full tiles of the band \p node, those for which \p conditions (of isl, on its
-/// members `t<i>` and the members `o<i>` of the bands around it) hold; without conditions nothing changes.
+/// members `t<i>`, the members `o<i>` of the bands around it and symbolic sizes) hold; without conditions nothing changes.
 isl::schedule_node isolate(const isl::schedule_node& node, const std::vector<std::string>& conditions);
 
 }  // namespace tc::polyhedral

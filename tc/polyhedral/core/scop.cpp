@@ -8,6 +8,8 @@
 namespace tc::polyhedral {
 namespace {
 
+const std::string size_prefix = "size_";
+
 /// The element of \p items whose \p key is \p name; \p what says what is searched.
 template <typename Items, typename Key>
 auto& find(Items& items, Key key, const std::string& name, const char* what) {
@@ -32,6 +34,10 @@ isl::schedule_node insert_iterators(const isl::schedule_node& node, const isl::s
 }
 
 }  // namespace
+
+std::string size_parameter(const std::string& name) { return size_prefix + name; }
+bool is_size_parameter(const std::string& parameter) { return parameter.starts_with(size_prefix); }
+std::string size_of_parameter(const std::string& parameter) { return parameter.substr(size_prefix.size()); }
 
 const Statement& Scop::statement(const std::string& id) const {
   return find(statements, &Statement::id, id, "statement");
@@ -71,7 +77,8 @@ isl::set parameter_bounds(const Scop& scop) {
     names.push_back(parameter.name);
     bounds.push_back(str(parameter.min, " <= ", parameter.name, " <= ", parameter.max));
   }
-  return isl::set(scop.ctx(), str("[", join(names), "] -> { : ", join(bounds, " and "), " }"));
+  isl::set result(scop.ctx(), str("[", join(names), "] -> { : ", join(bounds, " and "), " }"));
+  return scop.sizes.is_null() ? result : result.intersect(scop.sizes);
 }
 
 isl::schedule program_order(const Scop& scop) {

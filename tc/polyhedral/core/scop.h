@@ -86,9 +86,20 @@ struct Tensor {
   bool in_registers = false;  ///< Local: constant indices after unrolling, kept in registers
   bool combined =
       false;  ///< Local: a masked-off lane must keep its value, as lanes are combined later or hold another's
+  /// T[x]: its elements where symbolic sizes decide how many there are, of which `extent` has the most; null: all of the box.
+  Nullable<isl::set> elements = {};
+  /// One a dimension, or none at all: the variable that tells the stride in a run; "": `strides` does.
+  std::vector<std::string> stride_variables = {};
 };
 
-/// A parameter of a schedule: min <= name <= max, which a context node says too.
+/// The parameter that is the symbolic size \p name: "size_N".
+std::string size_parameter(const std::string& name);
+/// Is \p parameter a symbolic size?
+bool is_size_parameter(const std::string& parameter);
+/// The name of the size that it is.
+std::string size_of_parameter(const std::string& parameter);
+
+/// A parameter of a schedule: min <= name <= max. Coordinates of a grid, which a context node says too, and symbolic sizes.
 struct Parameter {
   std::string name;
   std::int64_t min = 0, max = 0;
@@ -100,7 +111,8 @@ struct Scop {
   std::vector<Statement> statements;
   std::vector<Tensor> tensors;
   Nullable<isl::schedule> schedule;        ///< initially program order: a sequence of bands
-  std::vector<Parameter> parameters = {};  ///< of the schedule: coordinates of blocks and threads
+  std::vector<Parameter> parameters = {};  ///< of the schedule: coordinates of blocks and threads, symbolic sizes
+  Nullable<isl::set> sizes = {};           ///< { : } the values of symbolic sizes in a run; null: there are none
 
   isl::ctx ctx() const { return *context; }
   /// The statement or tensor of that name, which there is.
@@ -115,7 +127,7 @@ struct Scop {
   isl::union_map writes() const;
 };
 
-/// The values the parameters of \p scop take: [block_x] -> { : 0 <= block_x <= 31 }.
+/// The values the parameters of \p scop take: [block_x] -> { : 0 <= block_x <= 31 }, and scop.sizes.
 isl::set parameter_bounds(const Scop& scop);
 
 /// The schedule of program order: a sequence over the statements, below each one band of its iterators.

@@ -59,7 +59,7 @@ std::vector<int> counted_dimensions(const Tensor& tensor) {
 ///   after   C[i, 0, g]
 ///   before  C[floor(g/9), floor(g/3) mod 3, g mod 3]   after  C[0, 0, g]
 isl::pw_multi_aff join_digits(const Tensor& tensor, const isl::pw_multi_aff& function) {
-  if (!function.isa_multi_aff()) return function;
+  if (!function.isa_multi_aff() || !tensor.stride_variables.empty()) return function;
   auto index = function.as_multi_aff();
   auto counted = counted_dimensions(tensor);
   for (std::size_t n = counted.size(); n-- > 1;) {
@@ -111,7 +111,7 @@ std::string print_expr(const Nullable<isl::ast_expr>& expr) {
 
 Ast generate_ast(const Scop& scop) {
   Ast ast;
-  auto build = isl::ast_build(scop.ctx());
+  auto build = scop.sizes.is_null() ? isl::ast_build(scop.ctx()) : isl::ast_build::from_context(scop.sizes);
   build = call(scop.ctx(), isl_ast_build_set_after_each_mark, build.copy(), annotate_mark, nullptr);
   build = build.set_at_each_domain([&](const isl::ast_node& node, const isl::ast_build& at) {
     auto id = number_id(scop.ctx(), static_cast<int>(ast.sites.size()));

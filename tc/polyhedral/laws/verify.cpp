@@ -143,8 +143,9 @@ class InstanceCheck {
   }
 };
 
-/// The index box of \p tensor.
+/// The elements of \p tensor.
 isl::set elements_of(isl::ctx ctx, const Tensor& tensor) {
+  if (!tensor.elements.is_null()) return tensor.elements;
   std::vector<std::string> names, bounds;
   for (std::size_t i = 0; i < tensor.extent.size(); ++i) {
     names.push_back(str("x", i));

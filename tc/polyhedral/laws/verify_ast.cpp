@@ -75,13 +75,17 @@ std::vector<Node> statement_nodes(const Ast& ast, const Scop& scop) {
   return result;
 }
 
-/// [c] -> { T[x] } as { [c] -> T[x] }, where \p runs holds.
+/// [N, c] -> { T[x] } as [N] -> { [c] -> T[x] }, where \p runs holds: symbolic sizes stay parameters.
 isl::map by_iterators(const isl::set& tuple, const isl::set& runs) {
   auto aligned =
       call(tuple.ctx(), isl_set_align_params, tuple.intersect_params(runs).release(), runs.space().release());
   auto map = call(tuple.ctx(), isl_map_from_range, aligned.copy());
-  auto count = isl_map_dim(map.get(), isl_dim_param);
-  return call(tuple.ctx(), isl_map_move_dims, map.release(), isl_dim_in, 0, isl_dim_param, 0, count);
+  for (int p = isl_map_dim(map.get(), isl_dim_param); p-- > 0;) {
+    const auto position = static_cast<unsigned>(p);
+    if (is_size_parameter(isl_map_get_dim_name(map.get(), isl_dim_param, position))) continue;
+    map = call(tuple.ctx(), isl_map_move_dims, map.release(), isl_dim_in, 0, isl_dim_param, position, 1);
+  }
+  return map;
 }
 
 class AstCheck {
@@ -104,7 +108,9 @@ class AstCheck {
     for (const auto& statement : scop_.statements) {
       auto found = seen.find(statement.id);
       auto runs = found == seen.end() ? isl::set::empty(statement.domain.space()) : found->second;
-      fail_unless_empty(statement.domain.subtract(runs), "does not run");
+      const auto domain =
+          scop_.sizes.is_null() ? statement.domain : isl::set(statement.domain.intersect_params(scop_.sizes));
+      fail_unless_empty(domain.subtract(runs), "does not run");
       fail_unless_empty(runs.subtract(statement.domain), "runs but is no instance of a statement");
     }
   }

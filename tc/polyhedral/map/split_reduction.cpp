@@ -49,8 +49,9 @@ class PartMaker {
     parts.insert(parts.end(), own.begin(), own.end());
     auto tuple = str(update_.id, "[", join(parts), "]");
     isl::set domain(scop_.ctx(), str("{ ", tuple, " : ", join(bounds, " and "), " }"));
-    auto result = moved(
-        update_, isl::multi_aff(scop_.ctx(), str("{ ", tuple, " -> ", update_.id, "[", join(source), "] }")), domain);
+    isl::multi_aff from(scop_.ctx(), str("{ ", tuple, " -> ", update_.id, "[", join(source), "] }"));
+    if (!scop_.sizes.is_null()) domain = domain.intersect(update_.domain.preimage(from));
+    auto result = moved(update_, from, domain);
     result.iterators = iterators;
     return result;
   }

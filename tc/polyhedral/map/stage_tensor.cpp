@@ -58,6 +58,8 @@ class Temporary {
     tensor_.name = unused_name(scop, "acc_" + tensor.name);
     tensor_.storage = Tensor::Storage::Workspace;
     tensor_.live_in = tensor_.live_out = false;
+    tensor_.elements = {};
+    tensor_.stride_variables = {};
     if (is_compound(writer)) index_by_iterators(writer);
     tensor_.strides = row_major(tensor_.extent);
   }

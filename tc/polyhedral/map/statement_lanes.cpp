@@ -53,7 +53,7 @@ bool has_full_vectors(const Statement& statement, const StatementMapping& choice
   auto iterator = isl::union_pw_aff(statement.domain.space().identity_multi_aff_on_domain().at(choice.iterator));
   auto begins = values(lane_of(iterator.sub(member), choice), statement.domain.to_union_set());
   auto range = box(statement.domain).at(choice.iterator);
-  return begins.min == begins.max && (range.min - begins.min) % choice.lanes == 0 && range.extent() % choice.lanes == 0;
+  return begins.min == begins.max && (range.min - begins.min) % choice.lanes == 0 && range.is_multiple_of(choice.lanes);
 }
 
 std::int64_t FirstLanes::of(const Statement& statement, const StatementMapping& choice) {

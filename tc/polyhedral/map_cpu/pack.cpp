@@ -151,6 +151,7 @@ class Packer {
   isl::set read_box(const isl::map& copies) const {
     auto whole = statement_.domain.apply(copies);
     auto read = read_.relation.domain().apply(copies);
+    if (!scop_.sizes.is_null()) return read.coalesce();
     auto bounds = polyhedral::box(read);
     for (std::size_t i = 0; i < bounds.size(); ++i) {
       whole = call(whole.ctx(), isl_set_lower_bound_si, whole.copy(), isl_dim_set, i, bounds[i].min);
@@ -192,21 +193,27 @@ class Packer {
     return result;
   }
 
+  std::optional<std::string> extent_of(int iterator) const {
+    const auto identity = statement_.domain.space().identity_multi_aff_on_domain();
+    return extent_text(box_[iterator], isl::union_pw_aff(identity.at(iterator)), statement_.domain.to_union_set());
+  }
+
   /// A loop over tiles of \p size, of which \p points are left to the band below.
   std::string tile(Texts& tiles, int iterator, std::int64_t size) {
-    if (box_[iterator].extent() % size != 0)
-      full_.push_back(str(size, "*t", tiles.size(), "+", size, "<=", box_[iterator].extent()));
+    if (!box_[iterator].is_multiple_of(size))
+      if (auto extent = extent_of(iterator)) full_.push_back(str(size, "*t", tiles.size(), "+", size, "<=", *extent));
     tiles.push_back(quotient(iterator, size));
     return remainder(iterator, size);
   }
 
   /// Loops over panels and their square blocks, of which the whole ones are set apart, those of a panel that is not whole, too.
   std::string squares(Texts& tiles) {
-    const auto size = choice_.size, extent = box_[choice_.panel].extent();
+    const auto size = choice_.size;
     const auto lanes = choice_.lanes;
     const auto lane = remainder(choice_.panel, size);
-    if (extent % size != 0)
-      full_.push_back(str(size, "*t", tiles.size(), "+", lanes, "*t", tiles.size() + 1, "+", lanes, "<=", extent));
+    const auto extent = extent_of(choice_.panel);
+    if (!box_[choice_.panel].is_multiple_of(size) && extent)
+      full_.push_back(str(size, "*t", tiles.size(), "+", lanes, "*t", tiles.size() + 1, "+", lanes, "<=", *extent));
     tiles.push_back(quotient(choice_.panel, size));
     tiles.push_back(str("floor((", lane, ")/", lanes, ")"));
     return str("(", lane, ") mod ", lanes);
@@ -276,6 +283,8 @@ class Packer {
     if (!matrices_) tensor.type = compute_type(tensor.type);
     tensor.storage = Tensor::Storage::Workspace;
     tensor.live_in = tensor.live_out = false;
+    tensor.elements = {};
+    tensor.stride_variables = {};
     tensor.min.clear();
     tensor.extent.clear();
     for (const auto& interval : polyhedral::box(write.relation.range())) {

@@ -70,7 +70,9 @@ class Sinker {
         below.push_back({index, coincident[i]});
         continue;
       }
-      if (range.extent() % size != 0) full.push_back(str(size, "*t", tiles.size(), "+", size, "<=", range.extent()));
+      if (!range.is_multiple_of(size))
+        if (auto end = extent_text(range, members[i], instances_at(band)))
+          full.push_back(str(size, "*t", tiles.size(), "+", size, "<=", *end));
       tiles.push_back({quotient(index, size), coincident[i]});
       below.push_back({remainder(index, size), coincident[i]});
     }
@@ -125,14 +127,16 @@ class OuterTiles {
   struct Split {
     Part block, tile;
     Nullable<union_pw_aff> first_tile;  ///< of a loop of one iteration, which tells full tiles from partial ones
-    std::int64_t block_size = 0, points = 1, extent = 0;
+    std::int64_t block_size = 0, points = 1;
+    std::optional<std::string> extent;
     bool separate = false;  ///< full tiles are separated from partial ones
   };
 
   Split split(int member, const union_pw_aff& function, const Interval& range, const schedule_node& band) {
     auto size = member < static_cast<int>(mapping_.members.size()) ? mapping_.members[member] : MemberMapping{};
     auto index = from_origin(function, range.min, instances_at(band));
-    Split result{.block_size = size.block, .points = size.points, .extent = range.extent()};
+    Split result{
+        .block_size = size.block, .points = size.points, .extent = extent_text(range, function, instances_at(band))};
     auto extent = range.extent();
     bool blocked = size.block > 0 && size.block < extent;
     if (blocked) {
@@ -140,13 +144,13 @@ class OuterTiles {
       index = remainder(index, size.block);
       extent = size.block;
     }
-    bool has_partial = range.extent() % size.points != 0;
+    bool has_partial = !range.is_multiple_of(size.points);
     bool tiled = size.points > 1 && (extent > size.points || (blocked && has_partial));
     if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
     if (tiled || (size.points == 1 && extent > 1)) result.tile.index = tiled ? quotient(index, size.points) : index;
     bool whole_tiles = extent % size.points == 0;
     if (size.points > 1) result.first_tile = quotient(remainder(index, size.points), size.points);
-    result.separate = (blocked ? size.points > 1 && whole_tiles : tiled) && has_partial;
+    result.separate = (blocked ? size.points > 1 && whole_tiles : tiled) && has_partial && result.extent;
     return result;
   }
 
@@ -184,7 +188,7 @@ class OuterTiles {
       std::string first;
       if (split.block.group) first += str(split.block_size, "*", name(split.block, depth), "+");
       if (!split.tile.index.is_null()) first += str(split.points, "*", name(split.tile, depth), "+");
-      tiles[std::max(split.tile.band, 0)].full.push_back(str(first, split.points, "<=", split.extent));
+      tiles[std::max(split.tile.band, 0)].full.push_back(str(first, split.points, "<=", *split.extent));
     }
   }
 

@@ -25,17 +25,18 @@ struct MemberLoops {
 };
 
 /// As tile_cluster splits a member: into blocks where these do not hold all, then into tiles.
-MemberLoops loops_of(int member, std::int64_t extent, MemberMapping size) {
+MemberLoops loops_of(int member, const Interval& range, MemberMapping size) {
   const NestIndex index{-1, member};
   if (size.block > 0) size.points = std::min(size.points, size.block);
   MemberLoops result;
+  const auto extent = range.extent();
   auto inside = extent, mod = std::int64_t{0};
   const bool blocked = size.block > 0 && size.block < extent;
   if (blocked) {
     result.block = loop_over(index, 0, size.block);
     inside = mod = size.block;
   }
-  const bool partial = extent % size.points != 0;
+  const bool partial = !range.is_multiple_of(size.points);
   const bool tiled = size.points > 1 && (inside > size.points || (blocked && partial));
   if (tiled || (size.points == 1 && inside > 1)) result.tile = loop_over(index, mod, size.points);
   if (size.points > 1)
@@ -48,7 +49,7 @@ class NestOfMapping {
   NestOfMapping(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping)
       : scop_(scop), cluster_(cluster), mapping_(mapping) {
     for (std::size_t m = 0; m < cluster.members.size(); ++m)
-      members_.push_back(loops_of(static_cast<int>(m), cluster.members[m].extent(),
+      members_.push_back(loops_of(static_cast<int>(m), cluster.members[m],
                                   m < mapping.members.size() ? mapping.members[m] : MemberMapping{}));
   }
 

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/linear_groups.h"
+#include "tc/engine/parts/linear_groups.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/library_parts.h"
+#include "tc/engine/parts/library_parts.h"
 
 namespace tc::engine {
 namespace {

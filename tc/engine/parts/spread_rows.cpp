@@ -1,4 +1,4 @@
-#include "tc/engine/compile/spread_rows.h"
+#include "tc/engine/parts/spread_rows.h"
 
 #include <algorithm>
 

@@ -1,0 +1,162 @@
+#include "tc/engine/compile/symbolic_sizes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "tc/base/str.h"
+#include "tc/engine/define/late_inlining.h"
+#include "tc/engine/run/overlap.h"
+
+namespace tc::engine {
+namespace {
+
+/// How many times its least value a range of a size ends at, by how many sizes are symbolic.
+constexpr std::int64_t growth[] = {8, 8, 4, 2};
+
+/// The inputs of \p function, all dense, for \p sizes.
+std::vector<TensorSpec> inputs_for(const Function& function, const lang::SizeMap& sizes) {
+  std::vector<TensorSpec> result;
+  for (const auto& param : function.def.params) {
+    std::vector<std::int64_t> shape;
+    if (param.dims)
+      for (const auto& dim : *param.dims) shape.push_back(lang::evaluate_size(dim, sizes));
+    result.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
+  }
+  return result;
+}
+
+bool is_dense(const TensorSpec& spec) { return normalised(spec) == normalised(contiguous(spec.dtype, spec.shape)); }
+
+/// A compile for ranges of sizes.
+struct RangeProblem {
+  std::vector<TensorSpec> inputs;  ///< of the largest sizes
+  CompileOptions options;
+};
+
+/// Why one code cannot be made for ranges around \p sizes; nothing where it may.
+std::optional<std::string> obstacle(const Function& function, const std::vector<TensorSpec>& inputs,
+                                    const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  if (options.target.is_cuda()) return "kernels of GPUs are made for sizes that are numbers";
+  if (function.late) return "it is compiled in parts";
+  if (!std::all_of(inputs.begin(), inputs.end(), is_dense) || !std::all_of(outputs.begin(), outputs.end(), is_dense))
+    return "a tensor is not dense";
+  return std::nullopt;
+}
+
+/// Nothing where no size that may be symbolic has more than one value in its range.
+std::optional<RangeProblem> range_problem(const Function& function, const std::vector<TensorSpec>& inputs,
+                                          const CompileOptions& options) {
+  auto sizes = bind_inputs(function, inputs);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : sizes)
+    if (options.dynamic.count(name) > 0 && value > 1) names.push_back(name);
+  if (names.empty()) return std::nullopt;
+  RangeProblem problem{{}, options};
+  problem.options.dynamic.clear();
+  problem.options.cache = nullptr;
+  problem.options.mapping_from = MappingFrom::Given;
+  for (const auto& name : names) {
+    const auto range = range_around(sizes.at(name), names.size());
+    problem.options.symbolic[name] = range.min;
+    sizes[name] = range.max;
+  }
+  problem.inputs = inputs_for(function, sizes);
+  return problem;
+}
+
+/// The values that code is told: symbolic \p sizes in order, then the strides of \p arguments.
+std::vector<std::int64_t> values_for(const Image& image, const lang::SizeMap& sizes,
+                                     const std::vector<Argument>& arguments) {
+  std::vector<std::int64_t> result;
+  for (const auto& [name, range] : image.symbolic) result.push_back(sizes.at(name));
+  for (const auto& argument : arguments)
+    result.insert(result.end(), argument.spec.strides.begin(), argument.spec.strides.end());
+  return result;
+}
+
+void check_in_ranges(const Image& image, const lang::SizeMap& sizes) {
+  for (const auto& [name, range] : image.symbolic)
+    if (sizes.at(name) < range.min || sizes.at(name) > range.max)
+      throw ArgumentError(str("this code of '", image.function, "' is for ", name, " from ", range.min, " to ",
+                              range.max, ", not for ", sizes.at(name)));
+}
+
+/// The arguments of the code of \p image, all dense, for \p inputs of \p function.
+std::vector<Argument> arguments_for(const Image& image, const Function& function,
+                                    const std::vector<TensorSpec>& inputs) {
+  auto result = image.arguments;
+  result.pop_back();
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) shapes[function.def.params[i].name] = inputs[i].shape;
+  for (const auto& output : infer_output_tensor_info(function, inputs)) shapes[output.name] = output.shape;
+  for (auto& argument : result) argument.spec = contiguous(argument.spec.dtype, shapes.at(argument.name));
+  return result;
+}
+
+std::string text_of(const lang::SizeRanges& ranges) {
+  std::vector<std::string> result;
+  for (const auto& [name, range] : ranges) result.push_back(str(name, " from ", range.min, " to ", range.max));
+  return join(result);
+}
+
+}  // namespace
+
+lang::SizeRange range_around(std::int64_t size, std::size_t count) {
+  const auto factor = growth[std::min<std::size_t>(count, std::size(growth) - 1)];
+  lang::SizeRange result{1, 1};
+  while (result.max < size) {
+    result.min = result.max + 1;
+    if (__builtin_mul_overflow(result.max, factor, &result.max)) result.max = std::numeric_limits<std::int64_t>::max();
+  }
+  return result;
+}
+
+std::shared_ptr<const Executable> bind_sizes(const std::shared_ptr<const Executable>& whole, const Function& function,
+                                             const std::vector<TensorSpec>& inputs) {
+  auto image = whole->image();
+  const auto sizes = bind_inputs(function, inputs);
+  check_in_ranges(image, sizes);
+  auto arguments = arguments_for(image, function, inputs);
+  const auto values = values_for(image, sizes, arguments);
+  auto constant = allocate_constant(image.arguments.back().name, image.arguments.back().spec);
+  std::memcpy(constant.data.get(), values.data(), values.size() * sizeof(values[0]));
+  for (auto& launch : image.launches)
+    for (auto& slot : launch.slots)
+      if (const auto* argument = std::get_if<ArgumentSlot>(&slot); argument && argument->index == arguments.size())
+        slot = ConstantSlot{image.constants.size()};
+  for (auto& argument : arguments) argument.spec = normalised(argument.spec);
+  auto stats = whole->stats();
+  stats.sizes = text_of(image.symbolic);
+  image.arguments = std::move(arguments);
+  image.constants.push_back(std::move(constant));
+  image.symbolic.clear();
+  return std::make_shared<Executable>(std::move(image), std::move(stats), whole->functions());
+}
+
+std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const Function>& function,
+                                                     const std::vector<TensorSpec>& inputs,
+                                                     const std::vector<TensorSpec>& outputs,
+                                                     const CompileOptions& options, const CompileFor& compile_for) {
+  auto plain = options;
+  plain.dynamic.clear();
+  auto why = obstacle(*function, inputs, outputs, options);
+  if (!why) {
+    const auto problem = range_problem(*function, inputs, options);
+    if (!problem) return compile_for(inputs, outputs, plain);
+    try {
+      return bind_sizes(compile_for(problem->inputs, {}, problem->options), *inlined(function), inputs);
+    } catch (const OptionsError& error) {
+      why = error.what();
+    } catch (const ArgumentError& error) {
+      why = error.what();
+    }
+  }
+  auto made = compile_for(inputs, outputs, plain);
+  auto stats = made->stats();
+  stats.sizes = "these sizes alone: " + *why;
+  return made->interpreted() ? made : std::make_shared<Executable>(made->image(), std::move(stats), made->functions());
+}
+
+}  // namespace tc::engine

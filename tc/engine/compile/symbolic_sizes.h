@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tc/engine/compile/compile.h"
+
+/// One code for many values of a size.
+namespace tc::engine {
+
+/// The values of a symbolic size of value \p size, at least 1, for which one code is made, where \p count sizes are symbolic.
+/// A range ends at some times what it begins with, fewer times where more sizes multiply: temporaries have room for the
+/// largest values. 1 is a range of its own, as loops over it vanish.
+///
+///   one size   1   2..8   9..64   65..512   ...        two   1   2..4   5..16   ...
+lang::SizeRange range_around(std::int64_t size, std::size_t count);
+
+/// What makes an executable for inputs.
+using CompileFor = std::function<std::shared_ptr<const Executable>(
+    const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs, const CompileOptions& options)>;
+
+/// The executable for tensors like these of code for ranges of the sizes that \p options.dynamic names, which \p compile_for makes.
+/// Where that cannot be, as options.symbolic says, and of defs that are compiled in parts, the executable of code for these
+/// sizes alone; CompileStats::sizes says why.
+std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const Function>& function,
+                                                     const std::vector<TensorSpec>& inputs,
+                                                     const std::vector<TensorSpec>& outputs,
+                                                     const CompileOptions& options, const CompileFor& compile_for);
+
+/// \p whole, of \p function and options.symbolic, for tensors like \p inputs: it holds the values that its code is told, and takes
+/// what any executable for these takes. Shares the code. Throws ArgumentError for sizes that the code is not for.
+std::shared_ptr<const Executable> bind_sizes(const std::shared_ptr<const Executable>& whole, const Function& function,
+                                             const std::vector<TensorSpec>& inputs);
+
+}  // namespace tc::engine
