@@ -54,7 +54,7 @@ constexpr std::size_t most_proved = 2;
 /// are not affine in their sizes are refused.
 TEST(CompiledPrograms, AgreeForAllValuesOfSymbolicSizes) {
   int taken = 0, refused = 0;
-  fuzz_programs(120, cpu_setting_of,
+  fuzz_programs(40, cpu_setting_of,
                 [&](const auto& given, Arguments& arguments, engine::CompileOptions options,
                     const RandomProgram& program) -> std::optional<std::string> {
                   if (!options.target.instructions->on_this_machine()) options.target = Target::parse("cpu");

@@ -65,7 +65,7 @@ isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement, const Nullab
   result = result.intersect_params(sizes);
   const AffineReader reader(result, statement.iterators);
   for (const Expr& condition : statement.conditions) result = result.intersect(reader.where(condition, true));
-  return result;
+  return polyhedral::call(ctx, isl_set_remove_redundancies, result.release());
 }
 
 /// \p map with index \p dimension of its range in \p interval.

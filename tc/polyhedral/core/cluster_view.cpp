@@ -240,7 +240,10 @@ Interval values(const isl::union_pw_aff& function, const isl::union_set& domain)
 std::optional<std::string> extent_text(const Interval& range, const isl::union_pw_aff& function,
                                        const isl::union_set& domain) {
   if (!range.symbolic) return str(range.extent());
-  auto last = value_set(function, domain).max_multi_pw_aff().at(0);
+  auto taken = value_set(function, domain);
+  auto last = taken.max_multi_pw_aff().at(0);
+  last = call(domain.ctx(), isl_pw_aff_gist_params, last.release(), taken.params().release());
+  last = call(domain.ctx(), isl_pw_aff_coalesce, last.release());
   auto text = last.isa_aff() ? text_of(last.as_aff()) : std::nullopt;
   return text ? std::optional(str(*text, " + ", 1 - range.min)) : std::nullopt;
 }
