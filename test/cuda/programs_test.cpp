@@ -66,7 +66,7 @@ class ProgramTest : public testing::Test {
       options.mapping = options::MappingOptions::parse(text);
       auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
       const auto& module = executable->image().modules.at(0);
-      expect_instructions(module.cubin);
+      if (!module.kernels.empty()) expect_instructions(module.cubin);
       expect_compiled(module.text);
     }
   }
