@@ -54,7 +54,7 @@ SANITIZED := base_test lang_test options_test cache_test
 sanitize: setup  ## build and run the tests of the lower floors under the sanitizers
 	@cmake --preset asan -DTC_UNITY=ON
 	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED)
-	@printf '%s\n' $(SANITIZED) | xargs -P $(JOBS) -I TEST build-asan/bin/TEST --gtest_brief=1
+	@printf '%s\n' $(SANITIZED) | xargs -P $(JOBS) -I TEST sh -c 'build-asan/bin/TEST --gtest_brief=1'
 
 asan: setup      ## build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan
