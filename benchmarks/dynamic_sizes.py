@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/dynamic_sizes.py --cases softmax,mlp --seconds 2
 
 Each program runs for the values 1 to 50 of its first size; `compiles` counts the codes that were made, `seconds` is all compiles together
-without caches, `each` that of code for each size alone. For the sizes of `--speeds`, both codes are called in turns on the same random data;
+without caches. For the sizes of `--speeds`, both codes are called in turns on the same random data;
 the results are compared. `speed` is the time of the code for that size over the time of the code for the range: 1 where nothing is lost.
 """
 
@@ -76,7 +76,7 @@ def compile_times(text, shapes, dynamic, sizes):
 
 
 def speed(text, shapes, name, size, seconds):
-    """The time of code for `size` alone over that of code for a range around it, and the spread of the former."""
+    """The time of code for `size` alone over that of code for a range around it, in turns."""
     inputs = tensors(shapes, size)
     alone, ranged = (tc.compile(tc.define(text).f, *inputs, cache=False, dynamic=dynamic) for dynamic in ((), name))
     torch.testing.assert_close(ranged(*inputs), alone(*inputs), rtol=1e-4, atol=1e-4)

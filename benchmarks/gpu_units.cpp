@@ -274,7 +274,7 @@ int run_cases(const std::string& path, bool compare, Progress& progress) {
   try {
     device_architecture(0);
     InContext context(0);
-    cases = all_cases(static_cast<int>(multiprocessors()));
+    cases = all_cases(multiprocessors());
   } catch (const Error& error) {
     std::cerr << error.what() << std::endl;
     return no_device;

@@ -157,14 +157,7 @@ std::vector<TensorSpec> inputs_of(const engine::Function& function, const lang::
     if (std::find(function.def.sizes.begin(), function.def.sizes.end(), name) == function.def.sizes.end())
       throw UsageError(str("--sizes gives a value for '", name, "'; '", function.name(), "' has the sizes ",
                            join(function.def.sizes)));
-  std::vector<TensorSpec> result;
-  for (const auto& param : function.def.params) {
-    std::vector<std::int64_t> shape;
-    if (param.dims)
-      for (const auto& dim : *param.dims) shape.push_back(lang::evaluate_size(dim, sizes));
-    result.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
-  }
-  return result;
+  return engine::inputs_for(function, sizes);
 }
 
 std::shared_ptr<const engine::Function> load(const std::string& file) {

@@ -12,22 +12,10 @@ namespace {
 
 using Sizes = std::map<std::string, std::int64_t>;
 
-/// The shapes of the parameters of \p function for \p sizes.
-std::vector<TensorSpec> specs_for(const Function& function, const Sizes& sizes) {
-  std::vector<TensorSpec> result;
-  for (const auto& param : function.def.params) {
-    std::vector<std::int64_t> shape;
-    if (param.dims)
-      for (const auto& dim : *param.dims) shape.push_back(lang::evaluate_size(dim, sizes));
-    result.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
-  }
-  return result;
-}
-
 test::Arguments arguments_for(const Function& function, const Sizes& sizes, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   test::Arguments result;
-  for (const auto& spec : specs_for(function, sizes))
+  for (const auto& spec : inputs_for(function, sizes))
     result.inputs.push_back(test::random_integers(spec, -4, 5, random));
   for (const auto& info : infer_output_tensor_info(function, result.input_specs()))
     result.outputs.push_back(test::random_integers(info, -4, 5, random));
@@ -39,7 +27,7 @@ std::shared_ptr<const Executable> compiled(const std::string& text, const Sizes&
                                            CompileOptions options = checked()) {
   auto function = define(text).functions.back();
   options.symbolic = least;
-  auto made = compile(function, specs_for(*function, largest), {}, options);
+  auto made = compile(function, inputs_for(*function, largest), {}, options);
   EXPECT_TRUE(made->stats().fallbacks.empty()) << join(made->stats().fallbacks);
   return made;
 }
@@ -111,7 +99,7 @@ TEST(Symbolic, SaysWhatItCannotDo) {
                "is not affine in the symbolic sizes A, B: give one of them a value");
   auto executable = compiled(mm, {{"M", 8}, {"K", 4}, {"N", 4}}, {{"M", 2}});
   auto function = define(mm).functions.back();
-  EXPECT_ERROR(bind_sizes(executable, *function, specs_for(*function, {{"M", 9}, {"K", 4}, {"N", 4}})), ArgumentError,
+  EXPECT_ERROR(bind_sizes(executable, *function, inputs_for(*function, {{"M", 9}, {"K", 4}, {"N", 4}})), ArgumentError,
                "this code of 'mm' is for M from 2 to 8, not for 9");
 }
 

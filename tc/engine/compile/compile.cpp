@@ -295,6 +295,7 @@ void check_symbolic_sizes(const CompileState& state, const CompileOptions& optio
       throw OptionsError(str("'", argument.name, "' of '", name, "', which has symbolic sizes, is not dense"));
 }
 
+/// Makes the sizes that \p options names symbolic, and adds the argument that tells them.
 void set_symbolic_sizes(CompileState& state, const CompileOptions& options) {
   if (options.symbolic.empty()) return;
   check_symbolic_sizes(state, options);

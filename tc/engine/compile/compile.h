@@ -48,7 +48,7 @@ struct CompileOptions {
   /// Sizes for ranges of whose values one code is made: compile_for_ranges(). Names of no size of the def mean nothing.
   std::set<std::string> dynamic;
   /// Sizes that the code is told in each run, and the least that they may be: the specs have the largest. For one def on a CPU and
-  /// dense tensors. What is compiled is not run but goes to bind_sizes(). Throws OptionsError where a range is not affine in
+  /// dense tensors. The result is not run but goes to bind_sizes(). Throws OptionsError where a range is not affine in
   /// these sizes.
   std::map<std::string, std::int64_t> symbolic;
   bool interpret = false;             ///< run the def by the interpreter instead of machine code

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "tc/base/str.h"
@@ -14,18 +15,6 @@ namespace {
 
 /// How many times its least value a range of a size ends at, by how many sizes are symbolic.
 constexpr std::int64_t growth[] = {8, 8, 4, 2};
-
-/// The inputs of \p function, all dense, for \p sizes.
-std::vector<TensorSpec> inputs_for(const Function& function, const lang::SizeMap& sizes) {
-  std::vector<TensorSpec> result;
-  for (const auto& param : function.def.params) {
-    std::vector<std::int64_t> shape;
-    if (param.dims)
-      for (const auto& dim : *param.dims) shape.push_back(lang::evaluate_size(dim, sizes));
-    result.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
-  }
-  return result;
-}
 
 bool is_dense(const TensorSpec& spec) { return normalised(spec) == normalised(contiguous(spec.dtype, spec.shape)); }
 

@@ -10,13 +10,13 @@
 namespace tc::engine {
 
 /// The values of a symbolic size of value \p size, at least 1, for which one code is made, where \p count sizes are symbolic.
-/// A range ends at some times what it begins with, fewer times where more sizes multiply: temporaries have room for the
-/// largest values. 1 is a range of its own, as loops over it vanish.
+/// A range ends at a multiple of the end before it, a smaller one where more sizes multiply, because temporaries have room for
+/// the largest values. 1 is a range of its own, because loops over it vanish.
 ///
 ///   one size   1   2..8   9..64   65..512   ...        two   1   2..4   5..16   ...
 lang::SizeRange range_around(std::int64_t size, std::size_t count);
 
-/// What makes an executable for inputs.
+/// A compile for given inputs.
 using CompileFor = std::function<std::shared_ptr<const Executable>(
     const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs, const CompileOptions& options)>;
 
@@ -28,8 +28,8 @@ std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const
                                                      const std::vector<TensorSpec>& outputs,
                                                      const CompileOptions& options, const CompileFor& compile_for);
 
-/// \p whole, of \p function and options.symbolic, for tensors like \p inputs: it holds the values that its code is told, and takes
-/// what any executable for these takes. Shares the code. Throws ArgumentError for sizes that the code is not for.
+/// \p whole, of \p function and options.symbolic, for tensors like \p inputs: it holds the values that its code is told, so it
+/// takes the same tensors as any executable for these. Shares the code. Throws ArgumentError for sizes that the code is not for.
 std::shared_ptr<const Executable> bind_sizes(const std::shared_ptr<const Executable>& whole, const Function& function,
                                              const std::vector<TensorSpec>& inputs);
 

@@ -386,6 +386,17 @@ Module define(const std::string& text, const std::string& name, const StageOptio
       "define", [&] { return reproduction_of(text); }, [&] { return run_define_stages(text, name, options); });
 }
 
+std::vector<TensorSpec> inputs_for(const Function& function, const lang::SizeMap& sizes) {
+  std::vector<TensorSpec> result;
+  for (const auto& param : function.def.params) {
+    std::vector<std::int64_t> shape;
+    if (param.dims)
+      for (const auto& dim : *param.dims) shape.push_back(lang::evaluate_size(dim, sizes));
+    result.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
+  }
+  return result;
+}
+
 lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec>& inputs) {
   return with_typed_errors("the inference of sizes", reproduction_for(function, inputs),
                            [&] { return bind(function, inputs); });

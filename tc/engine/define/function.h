@@ -82,6 +82,9 @@ struct TensorInfo : TensorSpec {
   bool read = false;  ///< accumulates into what the caller's buffer holds
 };
 
+/// The inputs of \p function, all dense, for values of its \p sizes. Throws ArgumentError beyond 64 bits.
+std::vector<TensorSpec> inputs_for(const Function& function, const lang::SizeMap& sizes);
+
 /// The sizes that \p inputs give to \p function.
 /// Throws ArgumentError for a wrong number, type, rank or size of a tensor and for a precondition that does not hold.
 lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec>& inputs);

@@ -122,48 +122,36 @@ void Executable::prepare() const {
   if (grid_ && !interpreter_) grid_->prepare();
 }
 
-namespace {
-
-/// May \p input and \p output of \p arguments, which are \p a and \p b, be one tensor?
-bool may_share(const Image& image, const std::vector<Argument>& arguments, std::size_t input, std::size_t output,
-               const TensorView& a, const TensorView& b) {
-  for (const auto& pair : image.in_place)
+bool Executable::may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const {
+  for (const auto& pair : image_.in_place)
     if (pair.input == static_cast<int>(input) && pair.output == static_cast<int>(output))
-      return a.data == b.data && arguments[input].spec == arguments[output].spec;
+      return a.data == b.data && image_.arguments[input].spec == image_.arguments[output].spec;
   return false;
 }
 
-}  // namespace
-
-void check_tensors(const Image& image, const std::vector<Argument>& arguments, std::span<const TensorView> inputs,
-                   std::span<const TensorView> outputs) {
-  const auto count = static_cast<std::size_t>(
-      std::count_if(arguments.begin(), arguments.end(), [](const Argument& argument) { return !argument.output; }));
-  if (inputs.size() != count || inputs.size() + outputs.size() != arguments.size())
-    throw ArgumentError(str("'", image.function, "' takes ", count, " inputs and ", arguments.size() - count,
+void Executable::check(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+  auto count = static_cast<std::size_t>(image_.input_count());
+  if (inputs.size() != count || inputs.size() + outputs.size() != image_.arguments.size())
+    throw ArgumentError(str("'", image_.function, "' takes ", count, " inputs and ", image_.arguments.size() - count,
                             " outputs, ", inputs.size(), " and ", outputs.size(), " were given"));
-  for (std::size_t i = 0; i < inputs.size(); ++i) check_spec(arguments[i], inputs[i], image.function);
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_spec(image_.arguments[i], inputs[i], image_.function);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const auto& argument = arguments[count + o];
-    check_spec(argument, outputs[o], image.function);
+    const auto& argument = image_.arguments[count + o];
+    check_spec(argument, outputs[o], image_.function);
     check_apart(argument.spec, argument.name);
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (overlap(inputs[i], outputs[o]) && !may_share(image, arguments, i, count + o, inputs[i], outputs[o]))
-        throw ArgumentError(str("output '", argument.name, "' shares memory with input '", arguments[i].name,
+      if (overlap(inputs[i], outputs[o]) && !may_share(i, count + o, inputs[i], outputs[o]))
+        throw ArgumentError(str("output '", argument.name, "' shares memory with input '", image_.arguments[i].name,
                                 "', which would change the result: pass a tensor of its own"));
-    for (const auto& constant : image.constants)
+    for (const auto& constant : image_.constants)
       if (overlap(constant.view(), outputs[o]))
         throw ArgumentError(str("output '", argument.name, "' shares memory with '", constant.name,
                                 "', which is constant: pass a tensor of its own"));
     for (std::size_t p = 0; p < o; ++p)
       if (overlap(outputs[p], outputs[o]))
-        throw ArgumentError(str("outputs '", arguments[count + p].name, "' and '", argument.name,
+        throw ArgumentError(str("outputs '", image_.arguments[count + p].name, "' and '", argument.name,
                                 "' share memory: pass tensors of their own"));
   }
-}
-
-void Executable::check(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
-  check_tensors(image_, image_.arguments, inputs, outputs);
 }
 
 void Executable::launch(void* const* arguments, RunProfile* profile, TestOutcome outcome) const {

@@ -160,11 +160,6 @@ enum class TestOutcome { Awaited, Kept };
 
 class GridRunner;
 
-/// Throws ArgumentError unless number, type, shape and strides of the tensors are those of \p arguments, no output overlaps
-/// itself, and none overlaps another tensor but as \p image.in_place allows.
-void check_tensors(const Image& image, const std::vector<Argument>& arguments, std::span<const TensorView> inputs,
-                   std::span<const TensorView> outputs);
-
 /// The pointer of \p slot of \p image, for the pointers of all arguments and a workspace.
 inline void* pointer_of(const Slot& slot, const Image& image, void* const* arguments, std::uint8_t* workspace) {
   if (const auto* argument = std::get_if<ArgumentSlot>(&slot)) return arguments[argument->index];
@@ -219,6 +214,7 @@ class Executable {
   void launch(void* const* arguments, RunProfile* profile, TestOutcome outcome = TestOutcome::Awaited) const;
   void run_code(std::size_t launch, void* const* arguments, std::uint8_t* workspace, RunProfile* profile) const;
   void prepare_calls();
+  bool may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const;
 
   Image image_;
   CompileStats stats_;

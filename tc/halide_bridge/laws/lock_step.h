@@ -17,7 +17,7 @@ struct ThreadGrid {
 
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
-  /// block_x ... thread_z of thread number \p thread of block number \p block_number, and what all are told.
+  /// block_x ... thread_z of thread number \p thread of block number \p block_number, and `told`.
   std::map<std::string, std::int64_t> coordinates(std::int64_t block_number, std::int64_t thread) const;
 };
 

@@ -39,7 +39,7 @@ bool runs_units(const Halide::Internal::Stmt& body) {
   return finder.found;
 }
 
-/// What a run is told: symbolic sizes, \p largest or the least that they may be, as parameters and as variables, and the strides for
+/// The values of a run: symbolic sizes, \p largest or the least that they may be, as parameters and as variables, and strides by
 /// which each element has an address of its own. Nothing where a run has no such sizes.
 std::optional<std::map<std::string, std::int64_t>> told_values(const Scop& scop, bool largest) {
   std::map<std::string, std::int64_t> result;

@@ -75,7 +75,7 @@ isl::map bounded(const isl::map& map, unsigned dimension, const lang::IntegerRan
   return polyhedral::call(map.ctx(), isl_map_upper_bound_val, result.release(), isl_dim_out, dimension, high.copy());
 }
 
-/// The elements of \p tensor for \p sizes; null where its box has them. A temporary has room for those of its box.
+/// The elements of \p tensor for \p sizes; null where its box has them. A temporary has room for its whole box.
 Nullable<isl::set> elements_of(const ProgramTensor& tensor, const isl::set& sizes) {
   if (tensor.extents.empty() || tensor.role == lang::Role::Temporary) return {};
   const auto rank = static_cast<unsigned>(tensor.box.size());
@@ -95,7 +95,7 @@ Nullable<isl::set> elements_of(const ProgramTensor& tensor, const isl::set& size
   return all;
 }
 
-/// \p map into \p tensor, all in its box, without what its symbolic extents exclude.
+/// \p map into \p tensor, all in its box, without the elements that its symbolic extents exclude.
 isl::map among_elements(const isl::map& map, const ProgramTensor& tensor, const isl::set& sizes) {
   const auto elements = elements_of(tensor, sizes);
   return elements.is_null() ? map : map.intersect_range(elements);

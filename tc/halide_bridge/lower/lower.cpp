@@ -8,7 +8,6 @@
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/split_launches.h"
 #include "tc/halide_bridge/lower/symbolic_range.h"
-#include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -104,9 +103,6 @@ class Lowering {
       const auto symbolic = reader_.range(range);
       tensor.box.push_back(symbolic.values);
       tensor.extents.push_back(symbolic.extent);
-      if (symbolic.begin.defined())
-        throw OptionsError(str("the first index of '", name, "', ", lang::print(range.min),
-                               ", depends on a size that is symbolic: give that size a value"));
     }
     if (std::none_of(tensor.extents.begin(), tensor.extents.end(), [](const auto& e) { return e.defined(); }))
       tensor.extents.clear();
@@ -155,9 +151,6 @@ class Lowering {
       const auto range = reader_.range(found->second);
       const auto interval = result.intervals[name] = range.values;
       const Halide::Expr iterator = iterator_values({name})[0];
-      if (range.begin.defined())
-        throw OptionsError(str("the first value of the iterator '", name, "', ", lang::print(found->second.min),
-                               ", depends on a size that is symbolic: give that size a value"));
       if (range.end.defined()) result.conditions.push_back(ir::LT::make(iterator, range.end));
       if (range.end.defined()) result.ends[name] = range.end;
       if (interval.extent > most_counted)

@@ -15,7 +15,7 @@ struct ExprScope {
   const std::map<std::string, lang::IntegerRange>& iterators;
   const lang::SizeMap& sizes;  ///< of the symbolic ones the largest values
   const lang::SizeRanges& symbolic;
-  /// The ends of the iterators whose ranges symbolic sizes decide; undefined: those of `iterators`.
+  /// The ends of the iterators whose ranges symbolic sizes decide; others end as `iterators` says.
   const std::map<std::string, Halide::Expr>& ends;
 };
 

@@ -9,7 +9,7 @@
 #include "tc/lang/interpret/ranges.h"
 
 /// A def as Halide IR: for concrete sizes, and for all values of its symbolic ones. A symbolic size N is the variable
-/// size_variable("N") of type Int(64); boxes and domains hold what there is for any of its values.
+/// size_variable("N") of type Int(64); boxes and domains hold all elements and instances that it has for any of its values.
 /// Included by .cpp files of tc/engine and below only.
 namespace tc::halide_bridge {
 
@@ -81,7 +81,7 @@ std::string size_variable(const std::string& name);
 /// The type of a value of \p type in a Halide expression: the compute type; Bool() for bool.
 Halide::Type halide_type(DType type);
 
-/// Those of \p conditions, each of one iterator, that are of one of \p iterators.
+/// The \p conditions, each of one iterator, that are of one of \p iterators.
 std::vector<Halide::Expr> conditions_of(const std::vector<std::string>& iterators,
                                         const std::vector<Halide::Expr>& conditions);
 

@@ -63,19 +63,17 @@ void SymbolicRangeReader::refuse(const lang::ExprPtr& expr) const {
 }
 
 SymbolicRange SymbolicRangeReader::range(const lang::Range& range) const {
-  if (!is_symbolic(range.min) && !is_symbolic(range.extent))
-    return {lang::evaluate_box({range}, sizes_).at(0), {}, {}, {}};
-  SymbolicRange result;
+  if (!is_symbolic(range.min) && !is_symbolic(range.extent)) return {lang::evaluate_box({range}, sizes_).at(0), {}, {}};
   const Expr begin = lowered(range.min), extent = lowered(range.extent);
+  const auto* first = ir::as_const_int(begin);
+  if (!first)
+    throw OptionsError(str("a range begins at ", lang::print(range.min),
+                           ", which depends on a symbolic size: give that size a value"));
   const Expr end = ir::simplify(ir::Add::make(begin, extent));
   const auto sizes = ranges_of(*context_, symbolic_);
-  const AffineReader reader(sizes, {});
-  const auto first = reader.index(begin), last = reader.index(end);
-  if (!first) refuse(range.min);
+  const auto last = AffineReader(sizes, {}).index(end);
   if (!last) refuse(range.extent);
-  result.values.min = first->intersect_domain(sizes).min_val().num_si();
-  result.values.extent = last->intersect_domain(sizes).max_val().num_si() - result.values.min;
-  if (!ir::is_const(begin)) result.begin = begin;
+  SymbolicRange result{{*first, last->intersect_domain(sizes).max_val().num_si() - *first}, {}, {}};
   if (!ir::is_const(end)) result.end = end;
   if (!ir::is_const(extent)) result.extent = extent;
   return result;

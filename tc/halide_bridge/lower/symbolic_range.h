@@ -11,8 +11,8 @@ namespace tc::halide_bridge {
 
 /// A range whose bounds may depend on symbolic sizes.
 struct SymbolicRange {
-  lang::IntegerRange values;        ///< all that it holds for some values of these sizes
-  Halide::Expr begin, end, extent;  ///< over their variables; undefined where they do not decide it
+  lang::IntegerRange values;  ///< all that it holds for some values of these sizes
+  Halide::Expr end, extent;   ///< over their variables; undefined where they do not decide it
 };
 
 /// { : } the values that symbolic sizes take in a run: within their ranges, and so that the preconditions hold.
@@ -27,7 +27,7 @@ class SymbolicRangeReader {
   const lang::SizeRanges& sizes() const { return symbolic_; }
   /// Does \p expr name a symbolic size?
   bool is_symbolic(const lang::ExprPtr& expr) const;
-  /// Throws OptionsError for bounds that are not affine in symbolic sizes.
+  /// Throws OptionsError for an end that is not affine in symbolic sizes, and for a range that begins at one.
   ///
   ///   before  0 : N + 2 with N in 1:512      after  values 0:514, end N + 2
   SymbolicRange range(const lang::Range& range) const;
