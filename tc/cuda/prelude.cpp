@@ -1,5 +1,8 @@
 #include "tc/cuda/prelude.h"
 
+#include "tc/base/str.h"
+#include "tc/cuda/group_products.h"
+
 namespace tc::cuda {
 namespace {
 
@@ -15,7 +18,9 @@ constexpr PreludeFunction functions[] = {
     {"tc_shuffle", "T tc_shuffle(T value, int lane)", "value of that lane; all 32 lanes call"},
 
     {"tc_shared_memory", "T* tc_shared_memory<T>(int offset, int count)",
-     "count elements at that byte of the block's dynamic shared memory; offset is a multiple of 128"},
+     "count elements at that byte of the block's dynamic shared memory, which begins at a multiple of 1024; offset is "
+     "a "
+     "multiple of 128"},
 
     {"tc_atomic_add", "void tc_atomic_add(T* at, T value)", "*at += value at once; T of 32 or 64 bits"},
     {"tc_atomic_mul", "void tc_atomic_mul(T* at, T value)", "*at *= value at once; T of 32 or 64 bits"},
@@ -76,6 +81,49 @@ constexpr PreludeFunction functions[] = {
      "void tc_multiply_m16n8k32_u8(int& c0, int& c1, int& c2, int& c3, const unsigned* a, const unsigned* b)",
      "the same for uint8"},
 
+    {"tc_uniform", "int tc_uniform(int value)",
+     "the value, which is the same in all 32 lanes of the warp; all of them call"},
+    {"tc_proxy_fence", "void tc_proxy_fence()",
+     "what this thread wrote to shared memory is seen by products of groups that begin behind a barrier; sm_90a"},
+    {"tc_unit_begin", "void tc_unit_begin()",
+     "stands before the products of a group: they see what ordinary instructions wrote to registers. All threads of 4 "
+     "warps call, the first of which is a multiple of 4; sm_90a"},
+    {"tc_unit_commit", "void tc_unit_commit()", "closes the group of products that the 4 warps have begun; sm_90a"},
+    {"tc_unit_wait", "void tc_unit_wait<N>()", "waits until at most N groups of products are under way; sm_90a"},
+    {"tc_matrix", "unsigned long long tc_matrix(const void* at, int leading, int stride)",
+     "describes an operand in shared memory in the 128-byte swizzled layout (swizzle.h), which begins at a multiple of "
+     "1024 bytes: pieces of 8 rows of 128 bytes are stride bytes apart; where rows lie along m or n, the next 64 "
+     "elements "
+     "of a row leading bytes. One more is 16 bytes further; sm_90a"},
+    {"tc_multiply_m64n64k16_bf16",
+     "void tc_multiply_m64n64k16_bf16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "begins C += A B of 64 x 16 by 16 x 64 bfloat16 in shared memory, tc_matrix a and b, whose rows lie along k or, "
+     "with "
+     "TA or TB 1, along m or n. Row m and column n of C is of thread 4 (m % 8) + n / 2 % 4 of warp m / 16, in sums[m / "
+     "8 "
+     "% 2 * P + n / 8 * 2 + n % 2], which nobody touches before the wait; sm_90a"},
+    {"tc_multiply_m64n128k16_bf16",
+     "void tc_multiply_m64n128k16_bf16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "the same for 128 columns"},
+    {"tc_multiply_m64n192k16_bf16",
+     "void tc_multiply_m64n192k16_bf16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "the same for 192 columns"},
+    {"tc_multiply_m64n256k16_bf16",
+     "void tc_multiply_m64n256k16_bf16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "the same for 256 columns"},
+    {"tc_multiply_m64n64k16_f16",
+     "void tc_multiply_m64n64k16_f16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "the same for 64 columns of float16"},
+    {"tc_multiply_m64n128k16_f16",
+     "void tc_multiply_m64n128k16_f16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "the same for 128 columns"},
+    {"tc_multiply_m64n192k16_f16",
+     "void tc_multiply_m64n192k16_f16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "the same for 192 columns"},
+    {"tc_multiply_m64n256k16_f16",
+     "void tc_multiply_m64n256k16_f16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
+     "the same for 256 columns"},
+
     {"tc_div", "T tc_div(T a, T b)",
      "the Euclidean quotient (rounds down for b > 0), 0 for b = 0; wraps; T an integer"},
     {"tc_mod", "T tc_mod(T a, T b)", "the Euclidean remainder, in [0, |b|), 0 for b = 0; T an integer"},
@@ -111,14 +159,7 @@ constexpr std::string_view words[] = {
     "__popc",     "__popcll",
 };
 
-}  // namespace
-
-std::span<const PreludeFunction> prelude_functions() { return functions; }
-std::span<const std::string_view> native_functions() { return natives; }
-std::span<const std::string_view> native_words() { return words; }
-
-std::string_view device_prelude() {
-  static constexpr std::string_view text = R"cuda(
+constexpr std::string_view common_text = R"cuda(
 #define TC_INLINE static __device__ __forceinline__
 
 TC_INLINE void tc_barrier() { __syncthreads(); }
@@ -132,7 +173,7 @@ TC_INLINE T tc_shuffle_down(T value, int delta) { return __shfl_down_sync(0xffff
 template <typename T>
 TC_INLINE T tc_shuffle(T value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 
-extern __shared__ __align__(128) unsigned char tc_dynamic_shared_memory[];
+extern __shared__ __align__(1024) unsigned char tc_dynamic_shared_memory[];
 template <typename T>
 TC_INLINE T* tc_shared_memory(int offset, int) { return reinterpret_cast<T*>(tc_dynamic_shared_memory + offset); }
 
@@ -222,6 +263,8 @@ TC_INLINE void tc_grid_barrier(unsigned* word) {
   }
   __syncthreads();
 }
+
+TC_INLINE int tc_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
 
 #if __CUDA_ARCH__ >= 800
 #define TC_SHARED_ADDRESS(p) static_cast<unsigned>(__cvta_generic_to_shared(p))
@@ -384,6 +427,15 @@ TC_INLINE double tc_gelu(double x) { return x * normcdf(x); }
 TC_INLINE float tc_round(float x) { return rintf(x); }
 TC_INLINE double tc_round(double x) { return rint(x); }
 )cuda";
+
+}  // namespace
+
+std::span<const PreludeFunction> prelude_functions() { return functions; }
+std::span<const std::string_view> native_functions() { return natives; }
+std::span<const std::string_view> native_words() { return words; }
+
+std::string_view device_prelude() {
+  static const std::string text = str(common_text, group_products());
   return text;
 }
 

@@ -7,9 +7,17 @@
 namespace tc::emulator {
 
 std::string_view name(Fault::Kind kind) {
-  static constexpr std::string_view names[] = {
-      "out of bounds",     "misaligned access",    "write to an input", "race",   "deadlock",
-      "divergent barrier", "divergent collective", "shuffle",           "launch", "runaway"};
+  static constexpr std::string_view names[] = {"out of bounds",
+                                               "misaligned access",
+                                               "write to an input",
+                                               "race",
+                                               "deadlock",
+                                               "divergent barrier",
+                                               "divergent collective",
+                                               "shuffle",
+                                               "launch",
+                                               "runaway",
+                                               "unit"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -62,6 +62,7 @@ struct Fault {
     Shuffle,              ///< a lane outside its own mask, or the value of a lane that does not take part
     Launch,   ///< more threads or shared memory than the kernel declares or may have, or a grid that waits and may not
     Runaway,  ///< more accesses than any test makes
+    Unit,     ///< products of a group that are not begun, waited for or left alone as they must be
   };
   Kind kind;
   std::string text;  ///< names tensor and element, threads, lines of the kernel's text

@@ -43,6 +43,30 @@ void HappensBefore::begin_block(int threads) {
   clocks_.assign(static_cast<std::size_t>(threads), Clock{});
   for (auto& clock : clocks_) clock.local = 1;
   block_acquired_.clear();
+  proxy_fences_.assign(static_cast<std::size_t>(threads), {});
+}
+
+void HappensBefore::proxy_fence(int thread) {
+  auto& clock = clocks_[static_cast<std::size_t>(thread)];
+  auto& fences = proxy_fences_[static_cast<std::size_t>(thread)];
+  advance(clock);
+  if (fences.epoch != epoch_) {
+    fences.earlier_epoch = fences.epoch;
+    fences.earlier_local = fences.local;
+  }
+  fences.epoch = epoch_;
+  fences.local = clock.local;
+}
+
+bool HappensBefore::fenced(const Stamp& past, int thread) const {
+  if (past.block != block_) return true;
+  const auto& fences = proxy_fences_[past.thread];
+  const auto comes_before = [&](std::uint32_t epoch, std::uint32_t local) {
+    return past.epoch < epoch || (past.epoch == epoch && past.local < local);
+  };
+  const bool last_counts = fences.epoch < epoch_ || static_cast<int>(past.thread) == thread;
+  return (last_counts && comes_before(fences.epoch, fences.local)) ||
+         comes_before(fences.earlier_epoch, fences.earlier_local);
 }
 
 bool HappensBefore::reached(const std::vector<ReleasePtr>& releases, const Stamp& past) const {

@@ -50,6 +50,10 @@ class HappensBefore {
   void warp_barrier(int first, std::uint32_t mask);
   /// Of the block or of the device.
   void fence(int thread, bool device);
+  /// What \p thread wrote is seen by asynchronous units, behind a barrier those of other threads.
+  void proxy_fence(int thread);
+  /// Does a unit of \p thread see what the block did at \p past, if that is ordered before?
+  bool fenced(const Stamp& past, int thread) const;
   /// \p thread reads and writes atomically at \p address.
   void atomic(int thread, std::uintptr_t address);
 
@@ -67,12 +71,18 @@ class HappensBefore {
     ReleasePtr fenced;                 ///< what its next atomic write publishes
   };
 
+  /// When a thread fenced last, and last before the epoch of that.
+  struct ProxyFences {
+    std::uint32_t epoch = 0, local = 0, earlier_epoch = 0, earlier_local = 0;
+  };
+
   bool ordered_by_warp_or_atomics(const Stamp& past, int thread) const;
   void advance(Clock& clock);
   bool reached(const std::vector<ReleasePtr>& releases, const Stamp& past) const;
 
   std::uint32_t block_ = 0, first_block_ = 1, epoch_ = 0;
   std::vector<Clock> clocks_;
+  std::vector<ProxyFences> proxy_fences_;
   std::vector<ReleasePtr> block_acquired_;  ///< what all threads have acquired
   std::map<std::uintptr_t, ReleasePtr> published_;
 };

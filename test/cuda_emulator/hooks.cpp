@@ -66,6 +66,18 @@ TC_EXPORT void tc_emulator_multiply_matrices(int operand, unsigned* sums, const 
                                              int line) {
   Machine::current()->multiply_matrices(operand, sums, a, b, line);
 }
+TC_EXPORT unsigned long long tc_emulator_matrix(const void* at, int leading, int stride, int line) {
+  return Machine::current()->describe_matrix(at, leading, stride, line);
+}
+TC_EXPORT void tc_emulator_proxy_fence() { Machine::current()->proxy_fence(); }
+TC_EXPORT void tc_emulator_begin_group() { Machine::current()->begin_group(); }
+TC_EXPORT void tc_emulator_commit_group() { Machine::current()->commit_group(); }
+TC_EXPORT void tc_emulator_wait_groups(int groups, int line) { Machine::current()->wait_groups(groups, line); }
+TC_EXPORT void tc_emulator_multiply_group(int operand, int columns, float* sums, int pitch, unsigned long long a,
+                                          unsigned long long b, int transposed_a, int transposed_b, int line) {
+  Machine::current()->multiply_group(
+      {{operand, columns, a, b, transposed_a != 0, transposed_b != 0}, sums, pitch, line});
+}
 TC_EXPORT void* tc_emulator_dynamic_shared() { return Machine::current()->whole_dynamic_shared(); }
 TC_EXPORT void* tc_emulator_shared_array(int offset, int count, int element_bytes) {
   return Machine::current()->shared_array(offset, count, element_bytes);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 #include "test/cuda_emulator/fiber.h"
 #include "test/cuda_emulator/hooks.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t warp = HappensBefore::warp, most_threads = 1024;
 constexpr int most_resident_threads = 16384;
+constexpr std::uintptr_t dynamic_alignment = 1024;
 constexpr std::uint8_t poison_byte = 0xff;
 
 Machine* running_machine = nullptr;
@@ -40,6 +42,7 @@ Machine* Machine::current() { return running_machine; }
 void Machine::thread_body() {
   Machine& machine = *running_machine;
   machine.call_(machine.arguments_.data());
+  machine.check_products_are_done();
   auto& thread = machine.self();
   thread.state = State::Done;
   ++machine.done_;
@@ -55,7 +58,7 @@ Machine::Machine(std::shared_ptr<const Module> module, const KernelText& kernel,
       shape_(shape),
       options_(options),
       call_(module_->kernel(kernel.name)),
-      dynamic_shared_(2 * shape.dynamic_shared_bytes + 128),
+      dynamic_shared_(2 * shape.dynamic_shared_bytes + dynamic_alignment),
       random_(options.seed) {
   values_.reserve(arguments.size());
   for (const auto& argument : arguments) {
@@ -68,7 +71,7 @@ Machine::Machine(std::shared_ptr<const Module> module, const KernelText& kernel,
   }
   for (auto& value : values_) arguments_.push_back(value.bytes.data());
   const auto address = reinterpret_cast<std::uintptr_t>(dynamic_shared_.data());
-  dynamic_ = dynamic_shared_.data() + ((address + 127) / 128 * 128 - address);
+  dynamic_ = dynamic_shared_.data() + (round_up(address, dynamic_alignment) - address);
   add_regions();
 }
 

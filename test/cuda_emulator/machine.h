@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include "test/cuda_emulator/happens_before.h"
 #include "test/cuda_emulator/module.h"
 #include "test/cuda_emulator/regions.h"
+#include "test/cuda_emulator/units/group_unit.h"
 #include "test/cuda_emulator/units/matrix_unit.h"
 
 namespace tc::emulator {
@@ -49,13 +51,22 @@ class Machine {
   void wait_copies(int groups);
   void load_matrices(unsigned* to, const void* row, int count, bool transposed, int line);
   void multiply_matrices(int operand, unsigned* sums, const unsigned* a, const unsigned* b, int line);
+  /// Products of groups of 4 warps, see units/group_unit.h.
+  unsigned long long describe_matrix(const void* at, int leading, int stride, int line);
+  void proxy_fence() { order_.proxy_fence(running_); }
+  void begin_group() { self().products.begun = true; }
+  void commit_group();
+  void wait_groups(int groups, int line);
+  void multiply_group(const GroupProduct& product);
   void* whole_dynamic_shared();
   void* shared_array(std::int64_t offset, std::int64_t count, std::int64_t element_bytes);
 
  private:
   enum class State : std::uint8_t { Ready, Waiting, Done };
-  enum class Wait : std::uint8_t { Barrier, GridBarrier, WarpBarrier, Shuffle, Ballot, Unit };
-  static bool is_of_warp(Wait wait) { return wait != Wait::Barrier && wait != Wait::GridBarrier; }
+  enum class Wait : std::uint8_t { Barrier, GridBarrier, WarpBarrier, Shuffle, Ballot, Unit, Group };
+  static bool is_of_warp(Wait wait) {
+    return wait != Wait::Barrier && wait != Wait::GridBarrier && wait != Wait::Group;
+  }
 
   struct Copy {
     char* to;
@@ -67,7 +78,8 @@ class Machine {
   struct UnitCall {
     struct Operation {
       bool loads = false, transposed = false;
-      int kind = 0;  ///< how many matrices are loaded, or the tc_emulator_operand of a product
+      int kind = 0;          ///< how many matrices are loaded, or the tc_emulator_operand of a product
+      GroupOperation group;  ///< of 4 warps
       bool operator==(const Operation&) const = default;
     };
     Operation operation;
@@ -82,6 +94,7 @@ class Machine {
     std::uint64_t bits = 0, result = 0;
     int mode = 0, operand = 0, width = 32;
     UnitCall unit;
+    GroupProducts products;
     std::vector<Copy> open_copies;
     std::deque<std::vector<Copy>> copy_groups;
   };
@@ -127,6 +140,21 @@ class Machine {
   /// Completes a matrix instruction of the warp that begins with the thread \p first.
   void complete_unit(int first, unsigned lanes);
   void complete_load(int first);
+  /// Ends the launch where the running thread returns and its products are under way.
+  void check_products_are_done();
+  /// Completes the wait for products of the group of warps that begins with the thread \p first, if all are there.
+  void try_complete_group(int first);
+  /// The address in the shared memory of the device of \p at, which the running thread uses in \p line; and the reverse.
+  unsigned shared_address(const void* at, int line);
+  const char* at_shared_address(unsigned address, int line);
+  /// The elements of the operands of \p operation that the running thread's sums need, checked; \p values: also read.
+  GroupOperands operands_of(const GroupOperation& operation, int line, bool values);
+  /// Does what \p product does to the running thread's sums, which nobody sees yet.
+  void finish_product(const GroupProduct& product);
+  /// Gives the running thread the sums that no product under way adds to.
+  void release_sums();
+  /// The \p bytes bytes at \p address of the device, which a unit reads for the running thread in \p line.
+  const char* read_by_unit(unsigned address, std::size_t bytes, int line);
   /// The running thread gives \p row to a load of matrices.
   void check_matrix_row(const void* row, int line);
   void report_stuck();

@@ -192,8 +192,8 @@ void Machine::report_stuck() {
   const char* separator = "";
   for (const auto& [key, threads] : groups) {
     const auto& [done, kind, line, mask] = key;
-    static constexpr const char* names[] = {"barrier", "barrier of the grid", "warp barrier", "shuffle",
-                                            "vote",    "matrix unit"};
+    static constexpr const char* names[] = {"barrier", "barrier of the grid", "warp barrier",       "shuffle",
+                                            "vote",    "matrix unit",         "products of a group"};
     text += str(
         separator, "threads ", ranges(threads),
         done ? std::string(" have returned") : str(" wait at the ", names[static_cast<int>(kind)], " in line ", line));
@@ -214,7 +214,10 @@ void Machine::report_race(Region& region, const Conflict& conflict, AccessKind k
             str(thread_name(running_), line_of(site), " ", now[static_cast<int>(kind)], " ",
                 region.element(conflict.offset), in_flight ? ", to which a copy is in flight that " : ", which ",
                 thread_name(conflict.stamp), in_flight ? " began" : str(" ", earlier[static_cast<int>(conflict.kind)]),
-                line ? str(" in line ", line) : std::string(), in_flight ? "" : ", and nothing orders the two"));
+                line ? str(" in line ", line) : std::string(),
+                in_flight           ? ""
+                : conflict.unfenced ? " without a fence for units behind it"
+                                    : ", and nothing orders the two"));
 }
 
 }  // namespace tc::emulator

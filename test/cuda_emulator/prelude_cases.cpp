@@ -339,6 +339,63 @@ PreludeCase multiply_matrices(const UnitCase& unit, std::vector<double> in, doub
   return result;
 }
 
+/// C = A B + C of a group of 4 warps, of 64 x 16 by 16 x \p columns, which stand behind the first 32 of 64 steps. A row of an
+/// operand in shared memory lies along the steps or, \p transposed, along m or n. Operands are in[i] and in[256 + i].
+PreludeCase multiply_groups(int columns, const std::string& type, bool transposed) {
+  const auto function = str("tc_multiply_m64n", columns, "k16_", type);
+  const auto definitions = str("#define MULTIPLY ", function, "<COLUMNS / 4, TRANSPOSED, TRANSPOSED>\n#define COLUMNS ",
+                               columns, "\n#define TRANSPOSED ", transposed ? 1 : 0, "\n#define TO_BITS ",
+                               type == "f16" ? "tc_to_half" : "tc_to_bfloat", "\n");
+  auto result =
+      make({function, "tc_uniform", "tc_proxy_fence", "tc_unit_begin", "tc_unit_commit", "tc_unit_wait", "tc_matrix"},
+           definitions + R"(
+  unsigned short* const A = tc_shared_memory<unsigned short>(0, 4096);
+  unsigned short* const B = tc_shared_memory<unsigned short>(8192, 64 * COLUMNS);
+  for (int i = t; i < 64 * (64 + COLUMNS); i += 128) {
+    const int along = i / 64, step = i % 64;
+    const int place = TRANSPOSED ? along / 64 * 4096 + step * 64 + along % 64 : i;
+    const double x = along < 64 ? in[(along * 7 + step) % 251] : in[256 + (along * 5 + step) % 241];
+    (along < 64 ? A : B - 4096)[place ^ ((place >> 6 & 7) << 3)] = TO_BITS(static_cast<float>(x));
+  }
+  tc_proxy_fence();
+  tc_barrier();
+  float sums[COLUMNS / 2];
+#pragma unroll
+  for (int i = 0; i < COLUMNS / 2; ++i) sums[i] = static_cast<float>(in[i]);
+  const int first = tc_uniform(t / 128) + (TRANSPOSED ? 256 : 4);
+  tc_unit_begin();
+  MULTIPLY(sums, tc_matrix(A, 0, 1024) + first, tc_matrix(B, TRANSPOSED * 8192, 1024) + first);
+  tc_unit_commit();
+  tc_unit_wait<0>();
+#pragma unroll
+  for (int i = 0; i < COLUMNS / 2; ++i) out[(t / 32 * 16 + i / (COLUMNS / 4) * 8 + t % 32 / 4) * COLUMNS + i % (COLUMNS / 4) / 2 * 8 + t % 4 * 2 + i % 2] = sums[i];
+)",
+           [](int) { return 0; });
+  result.threads = 128;
+  result.shared_bytes = static_cast<std::size_t>(128 * (64 + columns));
+  result.architecture = "sm_90a";
+  result.in = numbers(512, [](int i) { return static_cast<double>(i * 29 % 17 - 8); });
+  result.want.clear();
+  for (int m = 0; m < 64; ++m)
+    for (int n = 0; n < columns; ++n) {
+      double sum = result.in[static_cast<std::size_t>(m / 8 % 2 * (columns / 4) + n / 8 * 2 + n % 2)];
+      for (int k = 32; k < 48; ++k)
+        sum += result.in[static_cast<std::size_t>((m * 7 + k) % 251)] *
+               result.in[static_cast<std::size_t>(256 + ((64 + n) * 5 + k) % 241)];
+      result.want.push_back(sum);
+    }
+  return result;
+}
+
+std::vector<PreludeCase> groups() {
+  std::vector<PreludeCase> cases;
+  for (int columns : {64, 128, 192, 256}) {
+    cases.push_back(multiply_groups(columns, "bf16", false));
+    cases.push_back(multiply_groups(columns, "f16", true));
+  }
+  return cases;
+}
+
 std::vector<PreludeCase> units() {
   std::vector<PreludeCase> cases{load_matrices()};
   const auto whole = numbers(256, [](int i) { return static_cast<double>(i * 29 % 17 - 8); });
@@ -390,7 +447,7 @@ PreludeCase math_case(const std::string& called, const lang::MathFunction& funct
 
 std::vector<PreludeCase> prelude_cases() {
   auto cases = synchronisation();
-  for (auto* more : {memory, arithmetic, units})
+  for (auto* more : {memory, arithmetic, units, groups})
     for (auto& one : more()) cases.push_back(std::move(one));
   for (const char* name : {"sigmoid", "silu", "softplus", "gelu"})
     cases.push_back(math_case(str("tc_", name), *lang::find_math_function(name), true));

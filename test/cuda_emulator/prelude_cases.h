@@ -6,7 +6,7 @@
 
 namespace tc::emulator {
 
-/// A kernel `check(const double* in, double* out)` about some functions of the prelude, for a block of 64 threads. The
+/// A kernel `check(const double* in, double* out)` about some functions of the prelude, for a block of 64 threads, or as many as it says. The
 /// text is the same for the emulator and for a device, so that a machine with a device can compare the two.
 struct PreludeCase {
   std::string name;
@@ -19,6 +19,8 @@ struct PreludeCase {
   std::vector<double> want;  ///< of out
   double tolerance = 0;      ///< relative
   bool uses_units = false;   ///< runs from sm_80 on
+  unsigned threads = 64;
+  std::string architecture;  ///< the only one that it runs on; "": others too
 };
 
 /// Every function of the prelude is in one of them.

@@ -73,6 +73,17 @@ std::optional<Conflict> Shadow::access(const HappensBefore& order, int thread, s
   return found;
 }
 
+std::optional<Conflict> Shadow::unit_access(const HappensBefore& order, int thread, std::size_t offset,
+                                            std::size_t bytes, std::uint32_t site) {
+  auto found = access(order, thread, offset, bytes, AccessKind::Read, site);
+  for (std::size_t i = offset >> shift_, last = (offset + bytes - 1) >> shift_; !found && i <= last; ++i) {
+    const auto& at = cell(order, i);
+    if (at.write.block && !order.fenced(at.write, thread))
+      found = Conflict{at.write, at.write_site, AccessKind::Write, i << shift_, true};
+  }
+  return found;
+}
+
 std::optional<Conflict> Shadow::begin_copy(const HappensBefore& order, int thread, std::size_t offset,
                                            std::size_t bytes, std::uint32_t site) {
   auto found = access(order, thread, offset, bytes, AccessKind::Write, site);

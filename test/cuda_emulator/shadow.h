@@ -18,6 +18,7 @@ struct Conflict {
   std::uint32_t site = 0;
   AccessKind kind = AccessKind::Read;
   std::size_t offset = 0;  ///< of the granule, in bytes
+  bool unfenced = false;   ///< ordered before, but not for an asynchronous unit
 };
 
 /// Who touched each granule of a region last. Finds accesses that conflict and are not ordered.
@@ -30,6 +31,9 @@ class Shadow {
   /// Records the access; an earlier one it races with, if any.
   std::optional<Conflict> access(const HappensBefore& order, int thread, std::size_t offset, std::size_t bytes,
                                  AccessKind kind, std::uint32_t site);
+  /// As a read of an asynchronous unit: an earlier write that no proxy fence lets it see, too.
+  std::optional<Conflict> unit_access(const HappensBefore& order, int thread, std::size_t offset, std::size_t bytes,
+                                      std::uint32_t site);
   /// As a write that has no end yet, and its end.
   std::optional<Conflict> begin_copy(const HappensBefore& order, int thread, std::size_t offset, std::size_t bytes,
                                      std::uint32_t site);

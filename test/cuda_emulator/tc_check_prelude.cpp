@@ -55,10 +55,11 @@ std::vector<double> run_on_device(const PreludeCase& one, const std::string& arc
   kernel.name = "check";
   kernel.text = one.text.substr(one.text.find('\n') + 1);  // build_device_code includes the prelude
   kernel.shape.grid[0] = one.blocks;
-  kernel.shape.block[0] = 64;
+  kernel.shape.block[0] = one.threads;
   kernel.shape.cooperative = one.cooperative;
   kernel.shared_bytes = static_cast<std::int64_t>(one.shared_bytes);
-  cuda::LoadedKernels kernels(cuda::build_device_code({kernel}, architecture));
+  cuda::LoadedKernels kernels(
+      cuda::build_device_code({kernel}, one.architecture.empty() ? architecture : one.architecture));
   cuda::InContext context(0);
   DeviceNumbers in(one.in), out(std::vector<double>(one.want.size(), 0));
   void* const pointers[] = {in.pointer(), out.pointer()};
@@ -102,6 +103,7 @@ int run_cases(const std::vector<PreludeCase>& cases, bool compare, Progress& pro
   while (progress.next < cases.size()) {
     const auto& one = cases[progress.next++];
     if (one.uses_units && std::stoi(architecture.substr(3)) < 80) continue;  // after "sm_"
+    if (!one.architecture.starts_with(architecture) && !one.architecture.empty()) continue;
     ++progress.wrong;
     try {
       auto got = run_on_device(one, architecture);

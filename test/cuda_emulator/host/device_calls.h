@@ -39,6 +39,17 @@ void tc_emulator_wait_copies(int groups);
 void tc_emulator_load_matrices(unsigned* to, const void* row, int count, int transposed, int line);
 /// mma.sync of the operands of a tc_emulator_operand: 4 words of \p a, 2 of \p b; \p sums are 4 elements of C.
 void tc_emulator_multiply_matrices(int operand, unsigned* sums, const unsigned* a, const unsigned* b, int line);
+/// wgmma and its kin. The number that names an operand in shared memory to instructions of the machine (tc_matrix).
+unsigned long long tc_emulator_matrix(const void* at, int leading, int stride, int line);
+void tc_emulator_proxy_fence();
+void tc_emulator_begin_group();
+void tc_emulator_commit_group();
+/// Returns when at most \p groups of this thread's groups of products are under way.
+void tc_emulator_wait_groups(int groups, int line);
+/// Begins C += A B of 64 rows and \p columns columns, of a tc_emulator_operand; \p sums are the thread's elements of C in
+/// two rows that are \p pitch elements apart.
+void tc_emulator_multiply_group(int operand, int columns, float* sums, int pitch, unsigned long long a,
+                                unsigned long long b, int transposed_a, int transposed_b, int line);
 /// The block's dynamic shared memory, and \p count elements of it that begin at byte \p offset.
 void* tc_emulator_dynamic_shared();
 void* tc_emulator_shared_array(int offset, int count, int element_bytes);

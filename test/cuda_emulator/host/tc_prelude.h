@@ -151,6 +151,30 @@ TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k8_tf32, float, tc_emulator_tfloat32)
 TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k32_s8, int, tc_emulator_int8)
 TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k32_u8, int, tc_emulator_uint8)
 
+inline int tc_uniform(int value, int line = __builtin_LINE()) { return tc_shuffle(value, 0, line); }
+inline void tc_proxy_fence() { tc_emulator_proxy_fence(); }
+inline void tc_unit_begin() { tc_emulator_begin_group(); }
+inline void tc_unit_commit() { tc_emulator_commit_group(); }
+template <int N>
+inline void tc_unit_wait(int line = __builtin_LINE()) {
+  tc_emulator_wait_groups(N, line);
+}
+inline unsigned long long tc_matrix(const void* at, int leading, int stride, int line = __builtin_LINE()) {
+  return tc_emulator_matrix(at, leading, stride, line);
+}
+#define TC_EMULATOR_MULTIPLY_GROUP(name, columns, kind)                                                    \
+  template <int P, int TA, int TB>                                                                         \
+  inline void name(float* sums, unsigned long long a, unsigned long long b, int line = __builtin_LINE()) { \
+    tc_emulator_multiply_group(kind, columns, sums, P, a, b, TA, TB, line);                                \
+  }
+#define TC_EMULATOR_MULTIPLY_GROUPS(columns)                                                     \
+  TC_EMULATOR_MULTIPLY_GROUP(tc_multiply_m64n##columns##k16_bf16, columns, tc_emulator_bfloat16) \
+  TC_EMULATOR_MULTIPLY_GROUP(tc_multiply_m64n##columns##k16_f16, columns, tc_emulator_float16)
+TC_EMULATOR_MULTIPLY_GROUPS(64)
+TC_EMULATOR_MULTIPLY_GROUPS(128)
+TC_EMULATOR_MULTIPLY_GROUPS(192)
+TC_EMULATOR_MULTIPLY_GROUPS(256)
+
 template <typename T>
 inline T tc_div(T a, T b) {
   if (b == 0) return 0;

@@ -51,6 +51,7 @@ void Machine::complete_unit(int first, unsigned lanes) {
            str(thread_name(first + lane), " calls another function of matrices in line ", threads[0].line, " than ",
                thread_name(first)));
   if (threads[0].unit.operation.loads) return complete_load(first);
+  if (threads[0].unit.operation.group.columns > 0) return;
   std::array<LaneFragments, unit_lanes> fragments;
   for (int lane = 0; lane < unit_lanes; ++lane) fragments[static_cast<std::size_t>(lane)] = threads[lane].unit.words;
   multiply_fragments(threads[0].unit.operation.kind, fragments);
@@ -59,7 +60,8 @@ void Machine::complete_unit(int first, unsigned lanes) {
 
 void Machine::complete_load(int first) {
   auto* threads = &threads_[static_cast<std::size_t>(first)];
-  const auto [loads, transposed, count] = threads[0].unit.operation;
+  const bool transposed = threads[0].unit.operation.transposed;
+  const int count = threads[0].unit.operation.kind;
   const auto site = Module::site_of_line(threads[0].line);
   const int caller = running_;
   for (int lane = 0; lane < unit_lanes; ++lane) {
