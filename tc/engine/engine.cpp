@@ -195,10 +195,12 @@ ExecutableCache::Entry compile_dynamic(ExecutableCache& cache, const std::shared
                                        const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                        const CompileOptions& options) {
   const auto make = [&] {
-    return compile_for_ranges(function, inputs, outputs, options,
-                              [&](const auto& ins, const auto& outs, const CompileOptions& how) {
-                                return compile_cached(cache, function, ins, outs, how);
-                              });
+    return compile_for_ranges(
+        function, inputs, outputs, options,
+        [&](const auto& which, const auto& ins, const auto& outs, const CompileOptions& how) {
+          return compile_cached(cache, which, ins, outs, how);
+        },
+        true);
   };
   if (!options.constants.empty()) return make();
   const auto arguments = make_arguments(*function, inputs, outputs, options);

@@ -31,6 +31,7 @@ bool begin_frames(BoundSteps& steps, Frames& frames, std::size_t end) {
     const auto& frame = all[frames.next];
     if (!std::all_of(frame.params.begin(), frame.params.end(), [&](auto t) { return steps.known[t]; })) return false;
     steps.sizes[frames.next] = lang::bind_sizes(*frame.def, steps.shapes(frame.params));
+    steps.symbolic[frames.next] = symbolic_sizes(*frame.def, steps.dims(frame.params));
     frames.open.push_back(frames.next);
   }
   return true;
@@ -59,22 +60,25 @@ void end_frames(const BoundSteps& steps, Frames& frames, std::size_t end) {
   });
 }
 
-/// Fixes the shapes of what \p node writes, for \p sizes of its def.
-void set_outputs(BoundSteps& steps, const Node& node, const lang::SizeMap& sizes) {
+/// Fixes the shapes of what \p node writes.
+void set_outputs(BoundSteps& steps, const Node& node) {
+  const auto sizes = lang::bind_sizes(node.def->def, steps.shapes(node.inputs));
+  const auto symbolic = symbolic_sizes(node.def->def, steps.dims(node.inputs));
   lang::check_preconditions(node.def->ranges, sizes);
   for (std::size_t r = 0; r < node.outputs.size(); ++r) {
     const auto& name = node.def->def.returns[r].name;
     const auto& info = node.def->def.tensors.at(name);
     TensorSpec spec{info.type, {}, {}};
     std::vector<std::int64_t> mins;
-    for (const auto& range : lang::evaluate_box(node.def->ranges.tensors.at(name), sizes)) {
+    const auto& ranges = node.def->ranges.tensors.at(name);
+    for (const auto& range : lang::evaluate_box(ranges, sizes)) {
       spec.shape.push_back(range.extent);
       mins.push_back(range.min);
     }
     check_shape(spec.shape, str("tensor '", steps.graph.tensors[node.outputs[r]].name, "'"));
     spec.strides = row_major_strides(spec.shape);
     if (!node.callee.empty()) mins.clear();
-    steps.set(node.outputs[r], spec, std::move(mins));
+    steps.set(node.outputs[r], spec, std::move(mins), dims_of(ranges, sizes, symbolic));
   }
 }
 
@@ -87,7 +91,7 @@ Node call_node(BoundSteps& steps, const Step& step, const CallStatement& call) {
   node.outputs = step.writes;
   node.statements.push_back(call_statement(steps, step));
   try {
-    set_outputs(steps, node, lang::bind_sizes(node.def->def, steps.shapes(node.inputs)));
+    set_outputs(steps, node);
   } catch (const ArgumentError& error) {
     throw ArgumentError(str(error.what(), ", in the call '", lang::print(*step.statement), "' of '",
                             steps.flat.frames[step.frame].def->name, "'"));
@@ -102,8 +106,31 @@ std::optional<Node> node_of(BoundSteps& steps, const StepGroup& group, Statement
   const bool indirect = call && !steps.graph.defs->call_free.at(call->def)->ranges.data_dependent.empty();
   if (call && group.end == group.first + 1 && !indirect) return call_node(steps, first, *call);
   auto node = statements_node(steps, group, indirect, defs);
-  if (node) set_outputs(steps, *node, {});
+  if (node) set_outputs(steps, *node);
   return node;
+}
+
+/// The dimensions of the parameters of \p def, over its sizes \p symbolic.
+std::vector<Dims> dims_of_params(const lang::Def& def, const lang::SizeMap& sizes,
+                                 const std::set<std::string>& symbolic) {
+  SizeExprs names;
+  for (const auto& name : symbolic) names[name] = lang::make_expr(lang::Name{name});
+  std::vector<Dims> result;
+  for (const auto& param : def.params) {
+    auto& dims = result.emplace_back();
+    if (param.dims)
+      for (const auto& dim : *param.dims) dims.push_back(symbolic_value(dim, sizes, names));
+  }
+  return result;
+}
+
+/// Gives the inputs of \p steps their shapes.
+void set_inputs(BoundSteps& steps, const std::vector<TensorSpec>& inputs, const std::set<std::string>& symbolic) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) steps.set(steps.graph.inputs[i], inputs[i], {});
+  if (symbolic.empty()) return;
+  const auto& def = *steps.flat.frames.front().def;
+  const auto dims = dims_of_params(def, lang::bind_sizes(def, steps.shapes(steps.graph.inputs)), symbolic);
+  for (std::size_t i = 0; i < inputs.size(); ++i) steps.graph.tensors[steps.graph.inputs[i]].dims = dims[i];
 }
 
 /// \p graph with \p node behind its others.
@@ -119,11 +146,11 @@ void append(Graph& graph, Node node) {
 }  // namespace
 
 std::optional<Graph> bind(const std::shared_ptr<const Defs>& defs, const std::string& name,
-                          const std::vector<TensorSpec>& inputs) {
+                          const std::vector<TensorSpec>& inputs, const std::set<std::string>& symbolic) {
   auto flat = flatten(*defs, name);
   if (!flat) return std::nullopt;
   BoundSteps steps(defs, name, std::move(*flat));
-  for (std::size_t i = 0; i < inputs.size(); ++i) steps.set(steps.graph.inputs[i], inputs[i], {});
+  set_inputs(steps, inputs, symbolic);
   StatementDefs statement_defs(steps.graph);
   Frames frames;
   for (const auto& group : group_steps(steps.flat)) {

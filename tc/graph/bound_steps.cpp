@@ -39,6 +39,7 @@ std::vector<StepGroup> group_steps(const FlatDef& flat) {
 BoundSteps::BoundSteps(const std::shared_ptr<const Defs>& defs, const std::string& name, FlatDef flat_def)
     : flat(std::move(flat_def)),
       sizes(flat.frames.size()),
+      symbolic(flat.frames.size()),
       known(flat.tensors.size()),
       assigning_frame(assigning_frames(flat)),
       last_reader(last_readers(flat)) {
@@ -47,7 +48,7 @@ BoundSteps::BoundSteps(const std::shared_ptr<const Defs>& defs, const std::strin
   graph.inputs = flat.inputs;
   graph.outputs = flat.outputs;
   for (const auto& tensor : flat.tensors) {
-    graph.tensors.push_back({tensor.name, contiguous(tensor.type, {}), {}, tensor.role, std::nullopt, {}});
+    graph.tensors.push_back({tensor.name, contiguous(tensor.type, {}), {}, tensor.role, std::nullopt, {}, {}});
     tensor_names.insert(tensor.name);
   }
 }
@@ -58,8 +59,15 @@ std::vector<std::vector<std::int64_t>> BoundSteps::shapes(const std::vector<std:
   return result;
 }
 
-void BoundSteps::set(std::size_t tensor, const TensorSpec& spec, std::vector<std::int64_t> mins) {
+std::vector<Dims> BoundSteps::dims(const std::vector<std::size_t>& tensors) const {
+  std::vector<Dims> result;
+  for (auto tensor : tensors) result.push_back(graph.tensors[tensor].dims);
+  return result;
+}
+
+void BoundSteps::set(std::size_t tensor, const TensorSpec& spec, std::vector<std::int64_t> mins, Dims dims) {
   graph.tensors[tensor].spec = spec;
+  graph.tensors[tensor].dims = std::move(dims);
   mins.resize(spec.shape.size(), 0);
   graph.tensors[tensor].mins = std::move(mins);
   known[tensor] = true;

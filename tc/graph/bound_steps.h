@@ -30,6 +30,7 @@ struct BoundSteps {
   FlatDef flat;
   Graph graph;                       ///< the nodes there are, and all tensors of `flat`
   std::vector<lang::SizeMap> sizes;  ///< of each frame that has begun
+  std::vector<SizeExprs> symbolic;   ///< those of them that are symbolic
   std::vector<char> known;           ///< for each tensor: is its shape known?
   std::set<std::string> tensor_names;
   std::map<std::size_t, std::size_t> assigning_frame;  ///< of the tensors that assignments write
@@ -37,8 +38,10 @@ struct BoundSteps {
 
   /// The shapes of \p tensors, which are known.
   std::vector<std::vector<std::int64_t>> shapes(const std::vector<std::size_t>& tensors) const;
+  /// Their dimensions.
+  std::vector<Dims> dims(const std::vector<std::size_t>& tensors) const;
   /// Fixes the shape of \p tensor, whose first element has the indices \p mins, 0 where they are too few.
-  void set(std::size_t tensor, const TensorSpec& spec, std::vector<std::int64_t> mins);
+  void set(std::size_t tensor, const TensorSpec& spec, std::vector<std::int64_t> mins, Dims dims = {});
   /// Is \p tensor, written in \p group, wanted behind it?
   bool is_seen(std::size_t tensor, const StepGroup& group) const;
 };

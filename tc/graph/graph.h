@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tc/base/tensor.h"
+#include "tc/graph/symbolic_dims.h"
 #include "tc/lang/check/inline.h"
 #include "tc/lang/syntax/tree.h"
 
@@ -30,6 +31,7 @@ struct Tensor {
   lang::Role role = lang::Role::Temporary;
   std::optional<std::size_t> producer;  ///< the node that writes it; none of an input
   std::vector<std::size_t> consumers;   ///< the nodes that read it, in order
+  Dims dims = {};                       ///< over the symbolic sizes of the graph
 };
 
 /// A call of a def without calls, or statements that belong together, as they write one tensor.

@@ -9,6 +9,7 @@
 #include "tc/graph/statement/rewrite_statement.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
+#include "tc/lang/syntax/print.h"
 #include "tc/lang/syntax/substitute.h"
 
 namespace tc::graph {
@@ -16,11 +17,30 @@ namespace {
 
 using lang::ExprPtr;
 
-std::vector<ExprPtr> numbers(const std::vector<std::int64_t>& values) {
-  std::vector<ExprPtr> result;
-  for (auto value : values) result.push_back(literal(value));
-  return result;
-}
+/// What parameters declare: numbers, and names of symbolic sizes.
+class Declarations {
+ public:
+  lang::TensorDecl parameter(const Operand& operand) {
+    lang::TensorDecl decl;
+    decl.name = operand.name;
+    decl.type = operand.type;
+    if (!operand.shape.empty()) decl.dims.emplace();
+    for (std::size_t d = 0; d < operand.shape.size(); ++d)
+      decl.dims->push_back(operand.dims.empty() || !operand.dims[d] ? literal(operand.shape[d])
+                                                                    : name_of(operand.dims[d]));
+    return decl;
+  }
+
+ private:
+  /// A sum of sizes is a size of its own, as no parameter before may declare these.
+  ExprPtr name_of(const ExprPtr& dim) {
+    if (std::holds_alternative<lang::Name>(dim->node)) return dim;
+    const auto& name = names_.emplace(lang::print(dim), str("size_", names_.size() + 1)).first->second;
+    return lang::make_expr(lang::Name{name});
+  }
+
+  std::map<std::string, std::string> names_;
+};
 
 using Mins = std::map<std::string, std::vector<std::int64_t>>;
 
@@ -50,14 +70,6 @@ bool is_moved(const Operand& operand) {
   return false;
 }
 
-lang::TensorDecl parameter(const Operand& operand) {
-  lang::TensorDecl decl;
-  decl.name = operand.name;
-  decl.type = operand.type;
-  if (!operand.shape.empty()) decl.dims = numbers(operand.shape);
-  return decl;
-}
-
 lang::TensorDecl return_of(const Operand& operand) {
   lang::TensorDecl decl;
   decl.name = operand.name;
@@ -71,8 +83,9 @@ lang::Def make_def(const DefSketch& sketch) {
   lang::Def def;
   def.name = sketch.name;
   Mins mins;
+  Declarations declarations;
   for (const auto& operand : sketch.params) {
-    def.params.push_back(parameter(operand));
+    def.params.push_back(declarations.parameter(operand));
     if (is_moved(operand)) mins.emplace(operand.name, operand.mins);
   }
   for (const auto& operand : sketch.returns) def.returns.push_back(return_of(operand));
@@ -122,6 +135,9 @@ std::set<std::string> other_names(const std::vector<lang::Statement>& statements
 class PlainNames {
  public:
   explicit PlainNames(const DefSketch& sketch) : taken_(other_names(sketch.statements)) {
+    for (const auto& operand : sketch.params)
+      for (const auto& dim : operand.dims)
+        if (const auto* name = dim ? std::get_if<lang::Name>(&dim->node) : nullptr) taken_.insert(name->id);
     for (const auto& operand : sketch.params) taken_.erase(operand.name), add(operand.name, "X");
     for (const auto& operand : sketch.returns) taken_.erase(operand.name), add(operand.name, "Y");
     for (const auto& statement : sketch.statements) {

@@ -16,6 +16,7 @@ struct Operand {
   std::vector<std::int64_t> shape;  ///< of a parameter
   std::vector<std::int64_t> mins;   ///< of a parameter: the indices of its first element in the statements
   bool declare_type = true;         ///< of a return
+  Dims dims = {};                   ///< of a parameter: over symbolic sizes
 };
 
 /// Statements as a def: `params` are what they read, `returns` what of the rest others see.
@@ -25,7 +26,8 @@ struct DefSketch {
   std::vector<lang::Statement> statements;
 };
 
-/// \p sketch as a def, not checked: sizes are numbers, and reads of parameters begin at index 0.
+/// \p sketch as a def, not checked: sizes are numbers, symbolic ones names, and reads of parameters begin at index 0. A dimension
+/// that is no name gets one.
 ///
 ///   T(i) = A(i) * 2, A of 4 elements from index 1 on        def f(float(4) A) -> (float T) { T(i) = A(i - 1) * 2 }
 lang::Def make_def(const DefSketch& sketch);

@@ -229,7 +229,7 @@ DefSketch sketch_of(const Graph& graph, const Part& part) {
   DefSketch sketch{name_of(graph, part), {}, {}, {}};
   for (auto t : part.inputs) {
     const auto& tensor = graph.tensors[t];
-    sketch.params.push_back({tensor.name, tensor.spec.dtype, tensor.spec.shape, tensor.mins});
+    sketch.params.push_back({tensor.name, tensor.spec.dtype, tensor.spec.shape, tensor.mins, true, tensor.dims});
   }
   for (auto t : part.outputs) {
     const auto& tensor = graph.tensors[t];
@@ -246,7 +246,7 @@ DefSketch sketch_of(const Graph& graph, const Part& part) {
 std::string shapes_text(const Graph& graph, const Part& part) {
   TextStream out;
   for (const auto* list : {&part.inputs, &part.outputs})
-    for (auto tensor : *list) out << graph.tensors[tensor].spec << "; ";
+    for (auto tensor : *list) out << graph.tensors[tensor].spec << " " << to_text(graph.tensors[tensor].dims) << "; ";
   return out.str();
 }
 

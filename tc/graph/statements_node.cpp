@@ -66,7 +66,7 @@ Sketch sketch_of(const BoundSteps& steps, const StepGroup& group) {
   }
   for (auto tensor : node.inputs) {
     const auto& known = steps.graph.tensors[tensor];
-    result.def.params.push_back({known.name, known.spec.dtype, known.spec.shape, known.mins});
+    result.def.params.push_back({known.name, known.spec.dtype, known.spec.shape, known.mins, true, known.dims});
   }
   const auto& last = steps.flat.steps[group.end - 1];
   if (node.outputs.empty()) give(last.writes.back(), last);
@@ -94,8 +94,9 @@ std::optional<Node> statements_node(const BoundSteps& steps, const StepGroup& gr
   const auto shared = written_in_several_frames(steps, group);
   const bool keeps_names = indirect || !shared.empty() || has_indirect_subscript(node.statements);
   node.def = defs.understood_once(make_def(keeps_names ? sketch.def : with_plain_names(sketch.def)), keeps_names);
+  const auto sizes = lang::bind_sizes(node.def->def, steps.shapes(node.inputs));
   for (auto tensor : shared)
-    for (const auto& range : lang::evaluate_box(node.def->ranges.tensors.at(steps.graph.tensors[tensor].name), {}))
+    for (const auto& range : lang::evaluate_box(node.def->ranges.tensors.at(steps.graph.tensors[tensor].name), sizes))
       if (range.min != 0) return std::nullopt;
   return std::move(node);
 }

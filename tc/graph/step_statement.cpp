@@ -51,11 +51,14 @@ lang::Substitution substitution_of(const BoundSteps& steps, const Step& step, co
   lang::Substitution result;
   for (const auto& [name, tensor] : step.tensors) result.tensors[name] = tensors[tensor].name;
   for (const auto& [name, value] : steps.sizes[step.frame]) result.values[name] = size_value(value);
+  for (const auto& [name, value] : steps.symbolic[step.frame]) result.values[name] = value;
   rename_iterators(steps, std::get<Assignment>(step.statement->node), result);
   result.size_of = [&tensors, &step, &written](const std::string& name, int d) -> ExprPtr {
     const auto tensor = step.tensors.at(name);
     if (written.count(tensor)) return nullptr;
-    return size_value(tensors[tensor].spec.shape.at(static_cast<std::size_t>(d)));
+    const auto dimension = static_cast<std::size_t>(d);
+    if (const auto& dims = tensors[tensor].dims; !dims.empty() && dims.at(dimension)) return dims[dimension];
+    return size_value(tensors[tensor].spec.shape.at(dimension));
   };
   return result;
 }
@@ -87,6 +90,13 @@ const std::map<std::string, lang::Range>* ranges_in_text(const BoundSteps& steps
   return nullptr;
 }
 
+/// \p size, of the def of \p step, as a number, or over symbolic sizes.
+ExprPtr size_in(const BoundSteps& steps, const Step& step, const ExprPtr& size) {
+  const auto& sizes = steps.sizes[step.frame];
+  const auto symbolic = symbolic_value(size, sizes, steps.symbolic[step.frame]);
+  return symbolic ? symbolic : literal(lang::evaluate_size(size, sizes));
+}
+
 /// \p statement, that of \p step, with the ranges that its def has for its iterators: of numbers more can be proved than
 /// of sizes, and what a condition is proved to keep inside its tensor bounds nothing.
 Assignment with_ranges_of_text(const BoundSteps& steps, const Step& step, Assignment statement,
@@ -98,8 +108,8 @@ Assignment with_ranges_of_text(const BoundSteps& steps, const Step& step, Assign
     const auto renamed = substitution.values.find(iterator);
     const auto& name = renamed == substitution.values.end() ? iterator : std::get<lang::Name>(renamed->second->node).id;
     if (is_given(statement, name)) continue;
-    const auto box = lang::evaluate_box({range}, steps.sizes[step.frame]).front();
-    const lang::RangeClause clause{name, literal(box.min), literal(box.min + box.extent)};
+    const auto end = lang::make_expr(lang::Binary{lang::BinaryOp::Add, range.min, range.extent});
+    const lang::RangeClause clause{name, size_in(steps, step, range.min), size_in(steps, step, end)};
     statement.clauses.push_back({clause, step.statement->range});
   }
   return statement;
@@ -115,8 +125,8 @@ Assignment bounded(const BoundSteps& steps, const Step& step, Assignment stateme
     for (std::size_t d = 0; d < statement.subscripts.size(); ++d) {
       const auto& iterator = std::get<lang::Name>(statement.subscripts[d]->node).id;
       if (bounds(statement, iterator)) continue;
-      const auto size = lang::evaluate_size((*decl.dims)[d], steps.sizes[step.frame]);
-      statement.clauses.push_back({lang::RangeClause{iterator, literal(0), literal(size)}, step.statement->range});
+      const auto size = size_in(steps, step, (*decl.dims)[d]);
+      statement.clauses.push_back({lang::RangeClause{iterator, literal(0), size}, step.statement->range});
     }
   }
   return statement;

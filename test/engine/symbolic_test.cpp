@@ -80,6 +80,45 @@ TEST(Symbolic, FewCodesForManySizes) {
   EXPECT_EQ(codes.size(), 3u);
 }
 
+constexpr const char* growing = R"(
+def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }
+def positive(float(N,K) X) -> (Y) { Y(n,k) = fmax(X(n,k), 0) }
+def join(float(T,K) A, float(1,K) B) -> (float(T+1,K) Y) { Y(t,k) = t < T ? A(t,k) : B(t - T,k) where t in 0:T+1 }
+def cached(float(T,K) X, float(1,K) Z, float(K,K) W) -> (S, Y) {
+  S = join(X, Z)  A = fc(S, W)  B(t,k) = A(t,k) + 1  C = positive(B)  Y = fc(Z, C)
+})";
+
+/// Compiles `cached` with a symbolic T for \p lengths and compares with the interpreter; the codes of the first part that are used.
+std::set<const void*> run_cached(graph::Partition partition, const std::vector<std::int64_t>& lengths) {
+  ExecutionEngine engine;
+  engine.define(growing);
+  const auto function = define(growing).functions.back();
+  auto options = checked();
+  options.dynamic = {"T"};
+  options.partition = partition;
+  std::set<const void*> codes;
+  for (const auto length : lengths) {
+    auto arguments = arguments_for(*function, {{"T", length}, {"K", 9}}, 11);
+    const auto want = test::interpreted(*inlined(function), arguments);
+    const auto handle = engine.compile("cached", arguments.input_specs(), {}, options);
+    const auto executable = engine.executable(handle);
+    EXPECT_GT(executable->image().parts, 1u);
+    EXPECT_EQ(executable->stats().sizes,
+              str("T from ", range_around(length, 1).min, " to ", range_around(length, 1).max));
+    auto inputs = arguments.input_views(), outputs = arguments.output_views();
+    executable->run(inputs, outputs);
+    const auto wrong = test::first_difference(*inlined(function), arguments.outputs, want, {});
+    EXPECT_FALSE(wrong) << *wrong;
+    codes.insert(reinterpret_cast<const void*>(executable->functions().front().function));
+  }
+  return codes;
+}
+
+TEST(Symbolic, PartsOfAGraph) {
+  EXPECT_EQ(run_cached(graph::Partition::Auto, {2, 3, 7, 8, 9, 17, 64}).size(), 2u);
+  EXPECT_EQ(run_cached(graph::Partition::Each, {2, 3, 8}).size(), 1u);
+}
+
 TEST(Symbolic, RangesGrow) {
   EXPECT_EQ(range_around(1, 1), (lang::SizeRange{1, 1}));
   EXPECT_EQ(range_around(2, 1), (lang::SizeRange{2, 8}));

@@ -18,6 +18,14 @@ SOFTMAX = """def softmax(float(B,N) X) -> (Y) {
 CONV = """def conv(float(N,C,H,W) X, float(O,C,3,3) K) -> (Y) {
   Y(n,o,h,w) +=! X(n,c,h+kh,w+kw) * K(o,c,kh,kw)
 }"""
+GRAPH = """
+def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }
+def positive(float(N,K) X) -> (Y) { Y(n,k) = fmax(X(n,k), 0) }
+def join(float(T,K) A, float(1,K) B) -> (float(T+1,K) Y) { Y(t,k) = t < T ? A(t,k) : B(t - T,k) where t in 0:T+1 }
+def main(float(T,K) X, float(1,K) Z, float(K,K) W) -> (S, Y) {
+  S = join(X, Z)  A = fc(S, W)  B = positive(A)  Y = fc(Z, B)
+}
+"""
 TABLE = "def rows(float(V,D) T, int64(N) I) -> (Y) { Y(n,d) = T(I(n),d) }"
 
 
@@ -52,6 +60,19 @@ def test_sizes_of_images():
     for shape in [(2, 3, 8, 9), (3, 3, 5, 12), (4, 3, 7, 16), (2, 3, 6, 31)]:
         x = whole(*shape)
         assert torch.equal(conv(x, kernel), torch.nn.functional.conv2d(x, kernel))
+
+
+def test_graphs():
+    graph = tc.define(GRAPH, dynamic="T", cache=False).main
+    weight, seen = whole(12, 12), set()
+    for length in range(1, 20):
+        x, row = whole(length, 12), whole(1, 12)
+        joined, y = graph(x, row, weight)
+        assert torch.equal(joined, torch.cat([x, row]))
+        assert torch.equal(y, row @ torch.relu(joined @ weight.T).T)
+        stats = tc.compile(graph, x, row, weight, dynamic="T", cache=False).stats
+        seen.add((stats["parts"] > 1, stats["sizes"]))
+    assert seen >= {(True, "T from 2 to 8"), (True, "T from 9 to 64")} and len(seen) == 3
 
 
 def test_index_tensors_are_checked_for_the_sizes_of_the_call():

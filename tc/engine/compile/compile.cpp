@@ -343,10 +343,12 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
   if (!options.dynamic.empty() && !options.interpret)
-    return compile_for_ranges(function, inputs, outputs, options,
-                              [&](const auto& ins, const auto& outs, const CompileOptions& how) {
-                                return compile(function, ins, outs, how);
-                              });
+    return compile_for_ranges(
+        function, inputs, outputs, options,
+        [](const auto& which, const auto& ins, const auto& outs, const CompileOptions& how) {
+          return compile(which, ins, outs, how);
+        },
+        false);
   return with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
     auto how = options;
     how.constants = check_constants(*function, inputs, options);

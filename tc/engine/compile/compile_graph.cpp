@@ -43,8 +43,9 @@ std::vector<std::size_t> run_parts(const GraphPlan& plan) {
 /// Where the tensors of a graph and the workspaces of its parts stand; \p folded are places among the constants.
 class GraphMemory {
  public:
-  GraphMemory(const GraphPlan& plan, const Executables& executables, std::map<std::size_t, std::size_t> folded)
-      : plan_(plan), folded_(std::move(folded)) {
+  GraphMemory(const GraphPlan& plan, const Executables& executables, std::map<std::size_t, std::size_t> folded,
+              std::vector<std::size_t> constants)
+      : plan_(plan), folded_(std::move(folded)), constants_(std::move(constants)) {
     const auto& graph = plan.graph;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) arguments_[graph.inputs[i]] = i;
     for (std::size_t o = 0; o < graph.outputs.size(); ++o) arguments_[graph.outputs[o]] = graph.inputs.size() + o;
@@ -59,6 +60,8 @@ class GraphMemory {
   /// The place of what part \p part calls \p slot.
   Slot slot(std::size_t part, const Slot& slot) const {
     if (const auto* place = std::get_if<WorkspaceSlot>(&slot)) return WorkspaceSlot{own(part, place->offset)};
+    if (const auto* constant = std::get_if<ConstantSlot>(&slot))
+      return ConstantSlot{constants_[plan_.problem_of[part]] + constant->index};
     const auto& operands = plan_.parts[part];
     const auto index = std::get<ArgumentSlot>(slot).index;
     const auto tensor =
@@ -105,6 +108,7 @@ class GraphMemory {
   const GraphPlan& plan_;
   std::map<std::size_t, std::size_t> arguments_;  ///< tensors that the caller gives, as places among the arguments
   std::map<std::size_t, std::size_t> folded_;     ///< tensors that folded parts made
+  std::vector<std::size_t> constants_;            ///< where those of each problem begin
   WorkspacePlan workspace_;
 };
 
@@ -121,6 +125,17 @@ std::vector<CodeBegin> add_code(const Executables& executables, Image& image) {
     image.functions.insert(image.functions.end(), own.functions.begin(), own.functions.end());
     image.modules.insert(image.modules.end(), own.modules.begin(), own.modules.end());
     image.calls.insert(image.calls.end(), own.calls.begin(), own.calls.end());
+  }
+  return begins;
+}
+
+/// The constants of all problems behind those of \p image; where those of each begin.
+std::vector<std::size_t> add_constants(const Executables& executables, Image& image) {
+  std::vector<std::size_t> begins;
+  for (const auto& executable : executables) {
+    const auto& own = executable->image().constants;
+    begins.push_back(image.constants.size());
+    image.constants.insert(image.constants.end(), own.begin(), own.end());
   }
   return begins;
 }
@@ -171,7 +186,7 @@ void add_launches(const GraphPlan& plan, const Executables& executables, const F
     places[tensor] = image.constants.size();
     image.constants.push_back(constant);
   }
-  const GraphMemory memory(plan, executables, std::move(places));
+  const GraphMemory memory(plan, executables, std::move(places), add_constants(executables, image));
   const auto begins = add_code(executables, image);
   bool written = false;
   for (auto p : run_parts(plan)) {
@@ -314,6 +329,7 @@ Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, 
     auto own = how;
     own.unaligned = plan.problems[i].unaligned;
     own.held = plan.problems[i].held;
+    own.symbolic = plan.problems[i].symbolic;
     if (!own.stages.dump_directory.empty()) own.stages.dump_directory += str("/", plan.graph.name, "/part_", i);
     executables[i] = compile_part(plan.problems[i], own);
   });

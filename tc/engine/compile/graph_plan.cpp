@@ -19,6 +19,7 @@
 #include "tc/graph/distribute_constants.h"
 #include "tc/graph/drop_copies.h"
 #include "tc/graph/new_defs.h"
+#include "tc/graph/symbolic_dims.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::engine {
@@ -47,6 +48,7 @@ struct Placed {
   std::map<std::size_t, const Argument*> arguments;  ///< by tensor
   std::set<std::size_t> held;                        ///< tensors that never change, where a part gains by knowing it
   std::map<std::size_t, TensorSpec> spread;          ///< tensors between parts that are not dense
+  std::map<std::string, std::int64_t> least;         ///< of the symbolic sizes of the graph
 
   TensorSpec spec(const graph::Graph& graph, std::size_t tensor) const {
     if (auto found = arguments.find(tensor); found != arguments.end()) return found->second->spec;
@@ -77,6 +79,26 @@ std::string tensors_text(const graph::Graph& graph, const graph::Part& part, con
   return out.str();
 }
 
+/// The least values of the symbolic sizes of \p def, the part \p part, where those of the graph are at least \p least.
+std::map<std::string, std::int64_t> least_sizes(const graph::Graph& graph, const graph::Part& part,
+                                                const lang::Def& def,
+                                                const std::map<std::string, std::int64_t>& least) {
+  std::vector<graph::Dims> dims;
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const auto tensor : part.inputs) {
+    dims.push_back(graph.tensors[tensor].dims);
+    shapes.push_back(graph.tensors[tensor].spec.shape);
+  }
+  std::map<std::string, std::int64_t> result;
+  const auto largest = lang::bind_sizes(def, shapes);
+  for (const auto& [name, value] : graph::symbolic_sizes(def, dims)) {
+    const auto own = lang::evaluate_size(value, least);
+    if (own > largest.at(name)) throw OptionsError(str("'", lang::print(value), "' is less where sizes are greater"));
+    result[name] = std::max<std::int64_t>(own, 1);
+  }
+  return result;
+}
+
 PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const Placed& placed) {
   auto def = graph::def_of(graph, part);
   auto function = std::make_shared<Function>();
@@ -84,7 +106,7 @@ PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const
   function->def = def->def;
   function->ranges = def->ranges;
   function->key = lang::canonical_text(def->def);
-  PartProblem problem{function, {}, {}, {}};
+  PartProblem problem{function, {}, {}, {}, {}, least_sizes(graph, part, def->def, placed.least)};
   auto add = [&](std::size_t tensor, const std::string& name, std::vector<TensorSpec>& specs) {
     specs.push_back(placed.spec(graph, tensor));
     if (!placed.aligned(tensor)) problem.unaligned.insert(name);
@@ -97,7 +119,7 @@ PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const
 
 /// May a library take some nodes of \p function, and leave others?
 bool may_call_libraries(const Function& function, const CompileOptions& options) {
-  return options.libraries != "none" && options.partition != graph::Partition::One &&
+  return options.libraries != "none" && options.symbolic.empty() && options.partition != graph::Partition::One &&
          (has_calls(function) || function.def.statements.size() > 1);
 }
 
@@ -113,6 +135,7 @@ CompileOptions options_of(const PartProblem& problem, const CompileOptions& opti
   how.constants.clear();
   how.held = problem.held;
   how.unaligned = problem.unaligned;
+  how.symbolic.clear();  // prices are those of the largest sizes
   return how;
 }
 
@@ -208,7 +231,7 @@ std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std
 }
 
 bool may_rewrite(const CompileOptions& options) {
-  return options.partition != graph::Partition::One &&
+  return options.partition != graph::Partition::One && options.symbolic.empty() &&
          (chooses_layouts(options) || options.derive > 0 || !options.derivation.empty());
 }
 
@@ -260,7 +283,9 @@ std::optional<GraphPlan> planned(const Function& function, const std::vector<Arg
   auto kind = partition_of(function, options);
   const bool calls_libraries = may_call_libraries(function, options);
   const auto begin = std::chrono::steady_clock::now();
-  auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
+  std::set<std::string> symbolic;
+  for (const auto& [name, least] : options.symbolic) symbolic.insert(name);
+  auto graph = graph::bind(function.defs, function.name(), specs(arguments, false), symbolic);
   if (!graph) return std::nullopt;
   GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, {}, {}, 0, {}, begin};
   if (options.fold_scales) fold_scales(plan, options);
@@ -268,6 +293,7 @@ std::optional<GraphPlan> planned(const Function& function, const std::vector<Arg
   if (rewrite(plan, limits, function, options)) kind = options.partition;
   limits.apart = folded_nodes(plan.graph, limits.alone, names_of(options.constants));
   auto placed = place(plan.graph, arguments);
+  placed.least = options.symbolic;
   limits.seconds = own_prices(plan.graph, placed, options);
   plan.parts = graph::partition(plan.graph, kind, limits);
   if (options.libraries != "none")
@@ -276,7 +302,7 @@ std::optional<GraphPlan> planned(const Function& function, const std::vector<Arg
   if (plan.parts.size() < 2 && plan.layouts.empty() && plan.derived.empty()) return std::nullopt;
   for (std::size_t p = 0; p < plan.parts.size(); ++p)
     if (limits.apart.count(plan.parts[p].nodes.front())) plan.folded.insert(p);
-  if (!machine_kind_of(options.target).own_memory)
+  if (!machine_kind_of(options.target).own_memory && symbolic.empty())
     placed.spread = plan.spread = spread_of(plan, limits.apart, placed, options);
   std::map<std::string, std::size_t> known;
   for (const auto& part : plan.parts) {

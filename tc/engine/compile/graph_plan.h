@@ -17,8 +17,9 @@ namespace tc::engine {
 struct PartProblem {
   std::shared_ptr<const Function> function;  ///< without calls
   std::vector<TensorSpec> inputs, outputs;
-  std::set<std::string> unaligned;  ///< of its arguments, as CompileOptions says
-  std::set<std::string> held = {};  ///< likewise
+  std::set<std::string> unaligned;                    ///< of its arguments, as CompileOptions says
+  std::set<std::string> held = {};                    ///< likewise
+  std::map<std::string, std::int64_t> symbolic = {};  ///< likewise: of its own sizes
 };
 
 /// A compile as a graph: its parts, in order, and which of them differ.
@@ -49,7 +50,10 @@ std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std
 /// How \p function is compiled for \p arguments in parts; nothing where it is compiled as one def: as the options ask
 /// for, because they speak of its iterators or replace a stage, or because one part would hold it all.
 /// Derivation and the choice of layouts among it, it stays within the limits of \p options.
-/// Throws ArgumentError for tensors that do not fit, SemanticError as define() does, else as run_supervised().
+/// Where options.symbolic has sizes of \p function, tensors between parts have symbolic sizes too: those of parts are at least what they
+/// are for the least values, and at most those for \p arguments; then it is not rewritten, and no library is called.
+/// Throws ArgumentError for tensors that do not fit, SemanticError as define() does, OptionsError for a size that grows less where
+/// symbolic ones grow, else as run_supervised().
 std::optional<GraphPlan> plan_graph(const std::shared_ptr<const Function>& function,
                                     const std::vector<Argument>& arguments, const CompileOptions& options);
 

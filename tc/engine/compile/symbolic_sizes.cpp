@@ -22,13 +22,14 @@ bool is_dense(const TensorSpec& spec) { return normalised(spec) == normalised(co
 struct RangeProblem {
   std::vector<TensorSpec> inputs;  ///< of the largest sizes
   CompileOptions options;
+  lang::SizeRanges ranges;
 };
 
 /// Why one code cannot be made for ranges around \p sizes; nothing where it may.
 std::optional<std::string> obstacle(const Function& function, const std::vector<TensorSpec>& inputs,
                                     const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
   if (options.target.is_cuda()) return "kernels of GPUs are made for sizes that are numbers";
-  if (function.late) return "it is compiled in parts";
+  if (function.late && !options.constants.empty()) return "it is compiled in parts and holds constants";
   if (!std::all_of(inputs.begin(), inputs.end(), is_dense) || !std::all_of(outputs.begin(), outputs.end(), is_dense))
     return "a tensor is not dense";
   return std::nullopt;
@@ -42,13 +43,14 @@ std::optional<RangeProblem> range_problem(const Function& function, const std::v
   for (const auto& [name, value] : sizes)
     if (options.dynamic.count(name) > 0 && value > 1) names.push_back(name);
   if (names.empty()) return std::nullopt;
-  RangeProblem problem{{}, options};
+  RangeProblem problem{{}, options, {}};
   problem.options.dynamic.clear();
   problem.options.cache = nullptr;
   problem.options.mapping_from = MappingFrom::Given;
   for (const auto& name : names) {
     const auto range = range_around(sizes.at(name), names.size());
     problem.options.symbolic[name] = range.min;
+    problem.ranges[name] = range;
     sizes[name] = range.max;
   }
   problem.inputs = inputs_for(function, sizes);
@@ -124,25 +126,47 @@ std::shared_ptr<const Executable> bind_sizes(const std::shared_ptr<const Executa
   return std::make_shared<Executable>(std::move(image), std::move(stats), whole->functions());
 }
 
+namespace {
+
+/// The executable for \p inputs of code for the ranges of \p problem.
+std::shared_ptr<const Executable> compile_ranges(const std::shared_ptr<const Function>& function,
+                                                 const std::vector<TensorSpec>& inputs, const RangeProblem& problem,
+                                                 const CompileFor& compile_for, bool keeps) {
+  if (problem.options.constants.empty())
+    if (const auto whole = compile_graph_for_ranges(function, problem.inputs, problem.options, compile_for, keeps)) {
+      const auto bound = bind_graph_sizes(*whole, *function, inputs, problem.options);
+      auto stats = bound->stats();
+      stats.sizes = text_of(problem.ranges);
+      return std::make_shared<Executable>(bound->image(), std::move(stats), bound->functions());
+    }
+  const auto as_one = inlined(function);
+  return bind_sizes(compile_for(as_one, problem.inputs, {}, problem.options), *as_one, inputs);
+}
+
+}  // namespace
+
 std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const Function>& function,
                                                      const std::vector<TensorSpec>& inputs,
                                                      const std::vector<TensorSpec>& outputs,
-                                                     const CompileOptions& options, const CompileFor& compile_for) {
+                                                     const CompileOptions& options, const CompileFor& compile_for,
+                                                     bool keeps) {
   auto plain = options;
   plain.dynamic.clear();
   auto why = obstacle(*function, inputs, outputs, options);
   if (!why) {
     const auto problem = range_problem(*function, inputs, options);
-    if (!problem) return compile_for(inputs, outputs, plain);
+    if (!problem) return compile_for(function, inputs, outputs, plain);
     try {
-      return bind_sizes(compile_for(problem->inputs, {}, problem->options), *inlined(function), inputs);
+      return compile_ranges(function, inputs, *problem, compile_for, keeps);
     } catch (const OptionsError& error) {
+      why = error.what();
+    } catch (const SemanticError& error) {
       why = error.what();
     } catch (const ArgumentError& error) {
       why = error.what();
     }
   }
-  auto made = compile_for(inputs, outputs, plain);
+  auto made = compile_for(function, inputs, outputs, plain);
   auto stats = made->stats();
   stats.sizes = "these sizes alone: " + *why;
   return made->interpreted() ? made : std::make_shared<Executable>(made->image(), std::move(stats), made->functions());

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/symbolic_graph.h"
 
 /// One code for many values of a size.
 namespace tc::engine {
@@ -16,17 +15,14 @@ namespace tc::engine {
 ///   one size   1   2..8   9..64   65..512   ...        two   1   2..4   5..16   ...
 lang::SizeRange range_around(std::int64_t size, std::size_t count);
 
-/// A compile for given inputs.
-using CompileFor = std::function<std::shared_ptr<const Executable>(
-    const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs, const CompileOptions& options)>;
-
 /// The executable for tensors like these of code for ranges of the sizes that \p options.dynamic names, which \p compile_for makes.
-/// Where that cannot be, as options.symbolic says, and of defs that are compiled in parts, the executable of code for these
-/// sizes alone; CompileStats::sizes says why.
+/// A def is compiled in parts as for the largest sizes; what is compiled of it is given again to further calls where \p keeps. Where no code
+/// for ranges can be, the executable of code for these sizes alone; CompileStats::sizes says why.
 std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const Function>& function,
                                                      const std::vector<TensorSpec>& inputs,
                                                      const std::vector<TensorSpec>& outputs,
-                                                     const CompileOptions& options, const CompileFor& compile_for);
+                                                     const CompileOptions& options, const CompileFor& compile_for,
+                                                     bool keeps);
 
 /// \p whole, of \p function and options.symbolic, for tensors like \p inputs: it holds the values that its code is told, so it
 /// takes the same tensors as any executable for these. Shares the code. Throws ArgumentError for sizes that the code is not for.
