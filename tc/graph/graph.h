@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tc/base/tensor.h"
-#include "tc/graph/symbolic_dims.h"
+#include "tc/graph/statement/symbolic_dims.h"
 #include "tc/lang/check/inline.h"
 #include "tc/lang/syntax/tree.h"
 

@@ -8,6 +8,7 @@ import torch
 
 from . import expression
 from .expression import Expr, Index
+from .sizes import now, size
 from .values import Decline, Formula, Tensor, Value, View, affine_reshape, digits, iterators
 
 DTYPES = {
@@ -72,7 +73,7 @@ class Statement:
 
     @property
     def points(self):
-        return math.prod(i.extent for i in [*self.iterators, *self.reduced])
+        return math.prod(now(i.extent) for i in [*self.iterators, *self.reduced])
 
     @property
     def flops(self):
@@ -163,7 +164,7 @@ class Builder:
 
     def reshape(self, value: Value, shape) -> Value:
         """`value` with another shape; it is copied only where neither a map nor its memory will do."""
-        shape = tuple(int(n) for n in shape)
+        shape = tuple(size(n) for n in shape)
         if shape == value.shape:
             return value
         if value.numel == 0:

@@ -31,13 +31,18 @@ from .program import NodeFailed, decline_reason, lower_graph
 from .random_states import drop_random_states
 from .recording import Recording, forget_recordings, recorded
 from .report import Part, Report, log
-from .runner import Compiler, PartFailed, Runner
-from .specialise import has_symbols, specialised
+from .runner import MOST_SPECIALISATIONS, Compiler, PartFailed, Runner
+from .sizes import is_size
+from .specialise import Generalised, has_symbols, specialised
 from .values import Decline
 from .work import work_of
 
-MOST_SPECIALISATIONS = 16
-"""Shapes of one graph with symbolic sizes that are compiled; further ones run in torch."""
+MOST_GENERALISATIONS = 8
+"""Times that one graph is compiled for all sizes that are like those of a call."""
+
+
+A_NUMBER = "a number"
+"""Why torch computes a size from sizes."""
 
 
 class _Support(OperatorSupportBase):
@@ -58,6 +63,8 @@ def decline_reasons(module, refused, compiler):
     for node, devices in reversed(devices_of(module.graph).items()):
         if _is_getitem(node):
             reasons[node.name] = reasons.get(node.args[0].name)
+        elif is_size(node.meta.get("val")):
+            reasons[node.name] = A_NUMBER
         elif node.name in refused:
             reasons[node.name] = refused[node.name]
         elif len(devices) > 1:
@@ -113,7 +120,7 @@ class _Guarded:
     def __call__(self, *inputs):
         try:
             made = self.runner(inputs)
-        except tc.EarlierRunError:
+        except (tc.EarlierRunError, Decline):
             raise
         except Exception as error:  # whatever it is, torch's own operators give the result or raise the error
             if not self.told:
@@ -160,9 +167,10 @@ def _is_like(tensor, fake):
     return tensor.shape == fake.shape and tensor.stride() == fake.stride() and tensor.dtype is fake.dtype
 
 
-def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({})):
-    """A callable of the inputs of a core ATen graph with concrete sizes, and the report of it. Compiled parts may hold the inputs `static`, see _static_inputs."""
-    started, refused, report = time.perf_counter(), {}, Report(kind)
+def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({}), sizes=""):
+    """A callable of the inputs of a core ATen graph, and the report of it, which has `sizes`. Compiled parts may hold the inputs `static`, see
+    _static_inputs. Raises Decline where sizes are symbols and a part does not take them."""
+    started, refused, report = time.perf_counter(), {}, Report(kind, sizes=sizes)
     while True:
         copy = torch.fx.GraphModule(module, _copied(module.graph))
         drop_random_states(copy.graph)
@@ -181,6 +189,8 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, s
                 try:
                     compiled[name] = _compile_submodule(sub, compiler, frozen[name])
                 except Exception as error:
+                    if has_symbols(module):
+                        raise
                     failed = _nodes_at_fault(sub, compiler, error, report)
                     if failed.keys() <= refused.keys():
                         raise
@@ -273,7 +283,7 @@ def _report_part(report, guarded):
 
 def _report_rest(report, split, reasons):
     for node in split.graph.nodes:
-        if node.op != "call_function" or _is_getitem(node):
+        if node.op != "call_function" or _is_getitem(node) or is_size(node.meta.get("val")):
             continue
         view = isinstance(node.target, torch._ops.OpOverload) and node.target in VIEWS
         reason = reasons.get(node.name) or ("a view beside no computation" if view else "taking it alone gains nothing")
@@ -281,11 +291,68 @@ def _report_rest(report, split, reasons):
         report.work[node.name] = work_of(node)
 
 
-class _Specialising:
-    """A graph with symbolic sizes: compiled for the sizes of each call, up to limits of number and time; torch runs it for others."""
+class _ForAllSizes:
+    """A graph with symbolic sizes: compiled for ranges of them, and where that cannot be for the sizes of each call, see _Specialising."""
 
     def __init__(self, module, kind, compiler):
         self.module, self.kind, self.compiler = module, kind, compiler
+        self.made, self.like_first, self.lock = [], {}, threading.Lock()
+        self.specialising = None
+
+    def __call__(self, *inputs):
+        if self.specialising is None:
+            try:
+                return self._for(inputs)(*inputs)
+            except Decline as reason:
+                self.specialising = _Specialising(self.module, self.kind, self.compiler, str(reason))
+        return self.specialising(*inputs)
+
+    def _for(self, inputs):
+        """What runs `inputs`. Raises Decline where no code for ranges does."""
+        if self.made:
+            values = self.made[0][0].values(inputs)
+            found = self.like_first.get(values)
+            if found is not None:
+                return found
+        with self.lock:
+            found = next((run for general, run in self.made if general.is_for(general.values(inputs))), None)
+            found = found or self._compile(inputs)
+            self.like_first[self.made[0][0].values(inputs)] = found
+        return found
+
+    def _compile(self, inputs):
+        if not self.compiler.specialise_seconds:
+            raise Decline("no time is given for it")
+        if len(self.made) >= MOST_GENERALISATIONS:
+            raise Decline("its sizes are of too many kinds")
+        started = time.perf_counter()
+        try:
+            general = Generalised(self.module, inputs)
+            self._check_reasons(general.module, inputs)
+            run, report = compile_graph(general.module, self.kind, self.compiler, sizes="all like the first")
+        except Exception as error:
+            reason = str(error).splitlines()[0] if isinstance(error, (Decline, ValueError, tc.Error)) else f"{type(error).__name__}: {error}"
+            log.info("a graph is compiled for each size by itself, %.1f s: %s", time.perf_counter() - started, reason)
+            log.debug("not for all sizes", exc_info=True)
+            raise Decline(reason) from error
+        self.made.append((general, run))
+        return run
+
+    def _check_reasons(self, module, inputs):
+        """Raises Decline where a node is left to torch because sizes are symbols."""
+        left = {name: why for name, why in decline_reasons(module, {}, self.compiler).items() if why and why != A_NUMBER}
+        if left:
+            alone = decline_reasons(specialised(self.module, inputs), {}, self.compiler)
+            for name, why in left.items():
+                if alone.get(name) is None:
+                    raise Decline(why)
+
+
+class _Specialising:
+    """A graph with symbolic sizes: compiled for the sizes of each call, up to limits of number and time; torch runs it for others."""
+
+    def __init__(self, module, kind, compiler, reason):
+        self.module, self.kind, self.compiler, self.reason = module, kind, compiler, reason
         self.known, self.lock = {}, threading.Lock()
         self.seconds, self.ended = 0.0, False
 
@@ -306,7 +373,9 @@ class _Specialising:
             return None
         started = time.perf_counter()
         try:
-            self.known[key] = compile_graph(specialised(self.module, inputs), self.kind, self.compiler)[0]
+            self.known[key] = compile_graph(
+                specialised(self.module, inputs), self.kind, self.compiler, sizes=f"of each call alone: {self.reason}"
+            )[0]
         except Exception as error:  # a graph must not break
             warnings.warn(f"a graph with symbolic sizes runs in torch: {type(error).__name__}: {error}", stacklevel=3)
             self.known[key] = self.module
@@ -319,7 +388,7 @@ def _compiler_of(kind, compiler, recording, tensors=()):
 
     def compile_it(module, example_inputs):
         if has_symbols(module):
-            return make_boxed_func(_Specialising(module, kind, compiler))
+            return make_boxed_func(_ForAllSizes(module, kind, compiler))
         static = _static_inputs(example_inputs, tensors) if compiler.freeze and kind == "inference" else {}
         try:
             run, report = compile_graph(module, kind, compiler, static)

@@ -10,6 +10,8 @@ import itertools
 import math
 import operator
 
+from .sizes import is_size, size, size_text
+
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -85,13 +87,19 @@ class Expr:
 
 
 class Literal(Expr):
-    """A number, written so that the language reads it back as exactly this value of `dtype`."""
+    """A number, written so that the language reads it back as exactly this value of `dtype`; or a size that is a symbol."""
 
     __slots__ = ("value",)
 
     def __init__(self, value, dtype):
         self.dtype = dtype
-        self.value = bool(value) if dtype == "bool" else float(value) if dtype in FLOATS else int(value)
+        self.value = value = size(value) if is_size(value) else value
+        if self.is_number:
+            self.value = bool(value) if dtype == "bool" else float(value) if dtype in FLOATS else int(value)
+
+    @property
+    def is_number(self):
+        return not hasattr(self.value, "node")
 
 
 class Index(Expr):
@@ -100,7 +108,7 @@ class Index(Expr):
     __slots__ = ("name", "extent")
 
     def __init__(self, name, extent):
-        self.name, self.extent, self.dtype = name, int(extent), "int64"
+        self.name, self.extent, self.dtype = name, size(extent), "int64"
 
 
 class Load(Expr):
@@ -163,7 +171,7 @@ def cast(expr, dtype):
     """`expr` as a value of `dtype`, as torch converts: numbers to bool by comparing with 0."""
     if expr.dtype == dtype:
         return expr
-    if isinstance(expr, Literal) and (dtype in FLOATS or math.isfinite(expr.value)):
+    if isinstance(expr, Literal) and expr.is_number and (dtype in FLOATS or math.isfinite(expr.value)):
         return Literal(expr.value, dtype)
     if dtype == "bool":
         return expr.ne(Literal(0, expr.dtype))
@@ -256,6 +264,9 @@ def to_text(expr, name_of=lambda tensor: tensor.name):
 
 
 def _text(expr, name_of):
+    if isinstance(expr, Literal) and not expr.is_number:
+        text = size_text(expr.value)
+        return text if expr.dtype == "int64" else f"{expr.dtype}({text})", _ATOM
     if isinstance(expr, Literal):
         text = _literal_text(expr.value, expr.dtype)
         return text, (

@@ -8,7 +8,7 @@ import torch
 from .builder import Builder, Item, dtype_name
 from . import lowering as lowering_package
 from .lowering import lowering_of
-from .specialise import is_concrete
+from .sizes import is_size
 from .values import Decline, Formula, Tensor, Value, View
 
 LOWERINGS_PACKAGE = lowering_package.__name__
@@ -60,12 +60,17 @@ def stored_order(fake):
     return tuple(d for d in range(fake.dim()) if fake.shape[d] == 1) + tuple(big)
 
 
+def has_sizes(fake) -> bool:
+    """Whether no size or stride of a fake tensor depends on values of tensors."""
+    return all(is_size(n) for n in (*fake.shape, *fake.stride()))
+
+
 def input_tensor(name, fake) -> Tensor:
     """An argument that looks like `fake`; declines what the language has no tensor for."""
     if not isinstance(fake, torch.Tensor):
         raise Decline(f"'{name}' is no tensor")
-    if not is_concrete(fake):
-        raise Decline(f"the sizes of '{name}' are symbols")
+    if not has_sizes(fake):
+        raise Decline(f"the sizes of '{name}' are symbols that values tell")
     if (
         fake.layout != torch.strided
         or fake.is_quantized
@@ -129,7 +134,7 @@ def lower_node(b: Builder, node, lookup):
     b.begin(node, node.target.overloadpacket.__name__.lstrip("_"))
     for number, fake in enumerate(fakes if several else [fakes]):
         is_read = fake is not None and (b.used(number) or not several)
-        if is_read and not (isinstance(fake, torch.Tensor) and is_concrete(fake) and fake.numel() == 0):
+        if is_read and not (isinstance(fake, torch.Tensor) and has_sizes(fake) and fake.numel() == 0):
             input_tensor("its result", fake)
     read = (lambda n: _spread(b, lookup(n))) if lowering.__module__ in _REDUCING else lookup
     made = lowering(b, *torch.fx.node.map_arg(node.args, read), **torch.fx.node.map_arg(node.kwargs, read))
@@ -170,6 +175,8 @@ def decline_reason(node) -> Optional[str]:
 
     def stand_in(argument):
         fake = argument.meta.get("val")
+        if is_size(fake):
+            return fake
         return [one(argument.name, f) for f in fake] if isinstance(fake, (tuple, list)) else one(argument.name, fake)
 
     try:

@@ -46,6 +46,8 @@ class Report:
     parts: List[Part] = dataclasses.field(default_factory=list)
     reproducers: List[str] = dataclasses.field(default_factory=list)
     """Folders with what is needed to report a part that failed to compile."""
+    sizes: str = ""
+    """Of a graph with symbolic sizes: which of them it is for, and why not for more."""
     launches: int = 0
     """Launches of one run, after fusion."""
     seconds: float = 0.0
@@ -84,6 +86,7 @@ class Report:
         for node, target, reason in self.left:
             share = 100 * self.work[node].flops / total
             lines.append(f"  left {node} ({target}{f', {share:.1f} % of work' if share >= 0.05 else ''}): {reason}")
+        lines += [f"  sizes: {self.sizes}"] if self.sizes else []
         lines += [f"  not recorded: {self.not_recorded}"] if self.not_recorded else []
         lines += [f"  a part failed to compile: {path}" for path in self.reproducers]
         return "\n".join(lines)

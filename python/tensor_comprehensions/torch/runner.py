@@ -7,6 +7,7 @@ whole, defs are compiled one by one, to know which one is at fault: the others a
 
 import concurrent.futures
 import contextlib
+import copy
 import dataclasses
 import functools
 import os
@@ -25,8 +26,10 @@ from .builder import TORCH_DTYPES
 from .places import CPU
 from .program import Program
 from .report import log
-from .text import defs_of, program_text
-from .values import Tensor
+from .sizes import size, symbols_in, values_of
+from .specialise import place_of, sizes_of
+from .text import declared_first, defs_of, program_text
+from .values import Decline, Tensor
 
 
 class PartFailed(Exception):
@@ -83,8 +86,11 @@ class Compiler:
                 self._against[device] = str(error).splitlines()[0]
         return self._against[device]
 
-    def compile(self, text: str, inputs, outputs, partition="auto", target=None) -> Callable:
-        """An executable of the last def in `text` for tensors like the specs `inputs` and `outputs`; called as executable(*inputs, out=outputs)."""
+    def compile(self, text: str, inputs, outputs, partition="auto", target=None, dynamic=()) -> Callable:
+        """An executable of the last def in `text` for tensors like the specs `inputs` and `outputs`; called as executable(*inputs, out=outputs).
+        One of sizes that are `dynamic` is not kept here."""
+        if dynamic:
+            return self._compile(text, inputs, outputs, partition=partition, target=target, dynamic=dynamic)
         key = (text, tuple(map(repr, inputs)), tuple(map(repr, outputs)), partition, target)
         with self._lock:
             found = self._known.get(key)
@@ -99,12 +105,18 @@ class Compiler:
         return self._compile(text, inputs, outputs, constants, fold_scales=self.fold_scales, target=target)
 
     def _compile(self, text, inputs, outputs, constants=(), **how):
-        module = tc.define(text)
-        function = module[list(module)[-1]]
+        function = _defined(text)
         names = function._parameters()
         how |= {"constants": [names[place] for place in constants]} if constants else {}
         out = tuple(outputs) if len(outputs) > 1 else outputs[0]
         return tc.compile(function, *inputs, out=out, **{**self.options, **how})
+
+
+@functools.lru_cache(maxsize=64)
+def _defined(text):
+    """The last def in `text`."""
+    module = tc.define(text)
+    return module[list(module)[-1]]
 
 
 def _laid_out(tensor, strides, dtype):
@@ -113,10 +125,6 @@ def _laid_out(tensor, strides, dtype):
     own = [slice(0, 1) if stride == 0 else slice(None) for stride in strides]
     copy[tuple(own)] = tensor[tuple(own)]
     return copy
-
-
-def _spec(tensor: Tensor, strides=None):
-    return tc.spec(tensor.stored_shape, tensor.dtype, strides)
 
 
 class _Frozen:
@@ -156,7 +164,34 @@ def _watch_optimizers():
 
 
 ALIGNMENT = 16  # bytes, at multiples of which tensors begin that kernels of a GPU move in vectors
+MOST_SPECIALISATIONS = 16  # sizes of one graph, or part of it, that code is made for one by one
+MOST_SIZES = 1024  # that are kept of one part with symbolic sizes: of others executables are made anew, without a compile
+ALONE = "these sizes alone: "  # how an executable says that its code is not for ranges of sizes
 MOST_BINDINGS = 8  # of one part of a model; weights that change more often are taken as inputs again
+
+
+class _Ways:
+    """Which of the symbols `names` of a program are ranges in its code: all, or all but one, of whose values each has code of its own."""
+
+    def __init__(self, names):
+        self._names, self._seen = names, {name: set() for name in names}
+        self._left = [None, *(names if len(names) > 1 else ())]  # the one that is no range
+        self._reason = ""
+
+    def ranges(self, sizes):
+        """The ranges of the code for these sizes: all but a symbol that has had the fewest values. Raises Decline for too many."""
+        for name, value in sizes.items():
+            self._seen[name].add(value)
+        count = lambda name: len(self._seen[name]) if name else 0
+        self._left.sort(key=count)
+        if not self._left or count(self._left[0]) > MOST_SPECIALISATIONS:
+            raise Decline(self._reason)
+        return tuple(name for name in self._names if name != self._left[0])
+
+    def refuse(self, reason):
+        """What ranges() gave cannot be, because of `reason`."""
+        self._reason = self._reason or reason
+        del self._left[0]
 
 
 class Runner:
@@ -171,25 +206,52 @@ class Runner:
     def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes, frozen=MappingProxyType({}), device=CPU):
         self.program, self._compiler, self._device = program, compiler, device
         self._target = compiler.target_of(device)
-        self._strides = {t: f.stride() for t, f in zip(program.inputs, fakes) if t is not None}
-        self._strides |= {t: tuple(data.stride()) for t, data in program.constants.items()}
+        self._fakes, self._result_fakes = fakes, result_fakes
+        self._symbols = symbols_in(n for fake in fakes for n in sizes_of(fake))
+        self._ways = _Ways(tuple(map(str, self._symbols))) if self._symbols else None
+        self._places = [place_of(symbol, fakes) for symbol in self._symbols]
+        self._bound = {}
         with unset_fake_temporarily():
             self._constants = {t: data.detach().to(device) for t, data in program.constants.items()}
         self._elsewhere = {t for t, f in zip(program.inputs, fakes) if t is not None and f.device != device}
         self._meets_any_alignment = False
-        self._fixed_inputs = [
-            (k, t, f.shape, f.stride(), f.dtype)
-            for k, (t, f) in enumerate(zip(program.inputs, fakes))
-            if t is not None
-        ]
         self.parts, self.launches = [], 0
         self._unbound, self._reads, self._writes, self.text, self._defs = None, [], [], "", []
         self._plan()
+        self._fix(values_of(self._symbols, [s.node.hint for s in self._told(fakes)]))
         self._may_freeze = [(k, t) for k, t, *_ in self._fixed_inputs if k in frozen and t in self._reads]
         self._frozen, self._bindings = None, 0
-        self._outputs = [(t, t.stored_shape, TORCH_DTYPES[t.dtype]) for t in self._writes]
-        self._results = [self._result_plan(r, f) for r, f in zip(program.results, result_fakes)]
         self._compile(frozen)
+
+    def _told(self, inputs):
+        """The values of the symbols of the program in `inputs`."""
+        return tuple(inputs[k] if d is None else inputs[k].shape[d] for k, d in self._places)
+
+    def _fix(self, number):
+        """Strides, inputs, outputs and results as they are where sizes are what `number` says."""
+        numbers = lambda sizes: tuple(map(number, sizes))
+        self._sizes = dict(zip(map(str, self._symbols), numbers(self._told(self._fakes))))
+        self._number, program = number, self.program
+        given = [(k, t, f) for k, (t, f) in enumerate(zip(program.inputs, self._fakes)) if t is not None]
+        self._strides = {t: numbers(f.stride()) for _, t, f in given}
+        self._strides |= {t: tuple(data.stride()) for t, data in program.constants.items()}
+        self._fixed_inputs = [(k, t, torch.Size(numbers(f.shape)), numbers(f.stride()), f.dtype) for k, t, f in given]
+        self._outputs = [(t, numbers(t.stored_shape), TORCH_DTYPES[t.dtype]) for t in self._writes]
+        self._results = [self._result_plan(r, f) for r, f in zip(program.results, self._result_fakes)]
+
+    def _for(self, inputs):
+        """The runner for the sizes of `inputs`: this one's own where it has no symbols."""
+        values = self._told(inputs)
+        found = self._bound.get(values)
+        if found is None:
+            found = copy.copy(self)
+            found._fix(values_of(self._symbols, values))
+            found._symbols, found._unbound = [], None
+            found._compile({})
+            if len(self._bound) >= MOST_SIZES:
+                self._bound.pop(next(iter(self._bound)))
+            self._bound[values] = found
+        return found
 
     # Planning.
 
@@ -202,7 +264,7 @@ class Runner:
         if not self._defs:
             return
         read = {t for d in self._defs for t in d.params}
-        made.inputs = [t for t in made.inputs if t in read]
+        made.inputs = declared_first([t for t in made.inputs if t in read])
         made.constants = {t: data for t, data in made.constants.items() if t in read}
         self._reads, self._writes = [*made.inputs, *made.constants], list(dict.fromkeys(r.value.tensor for r in results))
         self.text = program_text(made, self._defs)
@@ -222,7 +284,8 @@ class Runner:
     def _run(self):
         """The program compiled for inputs all of which a call gives; None where it only makes views."""
         if self._unbound is None and self._defs:
-            self._unbound = self._compile_whole(self._compiler, self.text, self._defs)
+            make = self._compile_for_ranges if self._ways else self._compile_whole
+            self._unbound = make(self._compiler, self.text, self._defs)
             self._unbound.defer_checks()
         return self._unbound
 
@@ -234,6 +297,17 @@ class Runner:
             log.info("a graph is compiled node by node: %s", str(error).splitlines()[0])
             self._find_fault(compiler, defs)
             return compiler.compile(text, inputs, outputs, partition="each", target=self._target)
+
+    def _compile_for_ranges(self, compiler, text, _):
+        """For ranges of all symbols, or of all but one, of which each value then has code of its own. Raises Decline where neither can be, and
+        for too many values."""
+        inputs, outputs = self._specs(self._reads), self._specs(self._writes)
+        while True:
+            ranges = self._ways.ranges(self._sizes)
+            made = compiler.compile(text, inputs, outputs, target=self._target, dynamic=ranges)
+            if not made.stats["sizes"].startswith(ALONE):
+                return made
+            self._ways.refuse(made.stats["sizes"].removeprefix(ALONE))
 
     def _find_fault(self, compiler, defs):
         """Raises PartFailed for the first of `defs` that the compiler does not take."""
@@ -250,29 +324,29 @@ class Runner:
 
     def _specs(self, tensors):
         """As arguments; those of the caller have strides in the order of the text, the others are dense."""
-        return [_spec(t, list(self._strides[t]) if t in self._strides else None) for t in tensors]
+        return [tc.spec(tuple(map(self._number, t.stored_shape)), t.dtype, self._strides.get(t)) for t in tensors]
 
     def _result_plan(self, result, fake):
         """How a result is made of memory: ("number", value) or ("view"|"copy", tensor, shape, strides, offset, torch's strides)."""
         if not result.is_tensor:
-            return ("number", result.value)
-        value, tensor = result.value, result.value.tensor
-        base = self._strides.get(tensor)
+            return ("number", size(self._number(result.value)) if isinstance(result.value, torch.SymInt) else result.value)
+        value, tensor, number = result.value, result.value.tensor, self._number
+        shape, base = tuple(map(number, value.shape)), self._strides.get(tensor)
         if base is None:
             dense, stored = {}, 1
             for d in reversed(tensor.order):
                 dense[d] = stored
-                stored *= max(1, tensor.shape[d])
+                stored *= max(1, number(tensor.shape[d]))
             base = [dense[d] for d in range(len(tensor.shape))]
         strides, offset = [0] * value.rank, 0
         for d, (terms, constant) in enumerate(value.rows):
-            offset += constant * base[d]
+            offset += number(constant) * base[d]
             for dimension, coefficient in terms:
-                strides[dimension] += coefficient * base[d]
-        wanted = list(fake.stride())
-        equal = value.numel == 0 or all(a == w for a, w, n in zip(strides, wanted, value.shape) if n != 1)
+                strides[dimension] += number(coefficient) * base[d]
+        wanted = list(map(number, fake.stride()))
+        equal = 0 in shape or all(a == w for a, w, n in zip(strides, wanted, shape) if n != 1)
         strides = wanted if equal else strides
-        return ("view" if equal else "copy", tensor, tuple(value.shape), strides, offset, wanted)
+        return ("view" if equal else "copy", tensor, shape, strides, offset, wanted)
 
     # Running.
 
@@ -318,6 +392,8 @@ class Runner:
         return data.stride() == tuple(self._strides[tensor]) and not data.is_inference()
 
     def __call__(self, inputs):
+        if self._symbols:
+            return self._for(inputs)(inputs)
         with torch.no_grad():
             run, reads, fixed = self._executable(inputs)
             memory = dict(self._constants)

@@ -2,13 +2,15 @@
 
 import dataclasses
 import re
+from types import MappingProxyType
 from typing import List
 
 from . import expression
 from .builder import Item, Statement
 from .expression import Index, Literal, Load
 from .lowering import VIEWS
-from .values import Tensor, View, digits, iterators
+from .sizes import NoText, same, size_text, symbol_of, symbols_in
+from .values import Decline, Tensor, View, digits, iterators
 
 RESERVED = set(
     """def where in exists true false inf pi bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float double half int byte
@@ -45,7 +47,7 @@ def _letters(count, first, taken=()):
 def _declaration(tensor, name, sizes=None):
     sizes = sizes.get(tensor) if sizes else None
     stored = [sizes[d] for d in tensor.order] if sizes else tensor.stored_shape
-    return f"{tensor.dtype}{'(' + ','.join(map(str, stored)) + ')' if tensor.shape else ''} {name}"
+    return f"{tensor.dtype}{'(' + ','.join(n if isinstance(n, str) else size_text(n) for n in stored) + ')' if tensor.shape else ''} {name}"
 
 
 def _names_of_sizes(statements, params, returns):
@@ -64,23 +66,23 @@ def _names_of_sizes(statements, params, returns):
                 return None
         for tensor, subscripts in accesses:
             if not all(
-                isinstance(s, Index) and s.extent == n and len(s.name) == 1 for s, n in zip(subscripts, tensor.shape)
+                isinstance(s, Index) and same(s.extent, n) and len(s.name) == 1 for s, n in zip(subscripts, tensor.shape)
             ):
                 return None
             names = [s.name.upper() for s in subscripts]
             if sizes.setdefault(tensor, names) != names:
                 return None
-            if any(extents.setdefault(s.name, s.extent) != s.extent for s in subscripts):
+            if any(not same(extents.setdefault(s.name, s.extent), s.extent) for s in subscripts):
                 return None
     known = {name for t in params for name in sizes[t]}
     if known & {"T", "Y"}:  # the names of what the def writes
         return None
-    return sizes if all(name in known for t in returns for name in sizes[t]) else None
+    return sizes if all(name in known for names in sizes.values() for name in names) else None
 
 
 def _is_count(part):
     """Whether a number may be how many elements a mean is over: then it belongs to these sizes."""
-    return isinstance(part, Literal) and 2 < abs(part.value) < 2**62 and part.value == int(part.value)
+    return isinstance(part, Literal) and (not part.is_number or 2 < abs(part.value) < 2**62 and part.value == int(part.value))
 
 
 def _bounded(statement: Statement, assigned) -> List[Index]:
@@ -89,13 +91,13 @@ def _bounded(statement: Statement, assigned) -> List[Index]:
     if statement.target in assigned:
         for size, subscript in zip(statement.target.shape, statement.subscripts):
             if isinstance(subscript, Index):
-                (known if size == subscript.extent else partial).add(subscript.name)
+                (known if same(size, subscript.extent) else partial).add(subscript.name)
     for part, guarded in statement.walk():
         if not isinstance(part, Load):
             continue
         for size, subscript in zip(part.tensor.shape, part.subscripts):
             if isinstance(subscript, Index):
-                exact = size == subscript.extent
+                exact = same(size, subscript.extent)
                 (known if exact and not guarded else partial if not exact else set()).add(subscript.name)
     return [i for i in [*statement.iterators, *statement.reduced] if i.name not in known or i.name in partial]
 
@@ -106,19 +108,44 @@ def statement_text(statement: Statement, name_of, assigned) -> str:
     left = name_of(target)
     if target.shape:
         left += f"({','.join(expression.to_text(statement.subscripts[d], name_of) for d in target.order)})"
-    clauses = [f"{i.name} in 0:{i.extent}" for i in _bounded(statement, assigned)]
+    clauses = [f"{i.name} in 0:{size_text(i.extent)}" for i in _bounded(statement, assigned)]
     clauses += [f"exists {expression.to_text(element, name_of)}" for element in statement.exist]
     text = f"{left} {statement.operator} {expression.to_text(statement.value, name_of)}"
     return text + (f" where {', '.join(clauses)}" if clauses else "")
 
 
-def def_of(items: List[Item], needed, kind=None) -> Def:
-    """The def of some items; it returns what it writes of the tensors `needed` outside."""
+def declared_first(tensors) -> list:
+    """Parameters in an order in which each symbol is the size of one before it is part of an expression."""
+    return sorted(tensors, key=lambda t: any(symbols_in([n]) and symbol_of(n) is None for n in t.shape))
+
+
+def _that_tell(symbols, params, holders):
+    """Further parameters for those of `symbols` that no dimension of `params` is: tensors of `holders`, by symbol."""
+    known = {symbol_of(n) for t in params for n in t.shape}
+    missing = [symbol for symbol in symbols if symbol not in known]
+    if any(symbol not in holders for symbol in missing):
+        raise Decline(f"no tensor has the size '{next(s for s in missing if s not in holders)}'")
+    return dict.fromkeys(holders[symbol] for symbol in missing)
+
+
+def _symbols_of(statements, tensors):
+    """The symbols that the text of statements over `tensors` names."""
+    found = [n for t in tensors for n in t.shape]
+    for statement in statements:
+        found += [i.extent for i in [*statement.iterators, *statement.reduced]]
+        found += [part.value for part, _ in statement.walk() if isinstance(part, Literal)]
+    return symbols_in(found)
+
+
+def def_of(items: List[Item], needed, kind=None, holders=MappingProxyType({})) -> Def:
+    """The def of some items; it returns what it writes of the tensors `needed` outside. `holders` are tensors that have a symbol as a size."""
     written = list(dict.fromkeys(t for item in items for t in item.writes))
     params = list(dict.fromkeys(t for item in items for t in item.reads if t not in written))
     returns = [t for t in written if t in needed]
     statements = [s for item in items for s in item.statements]
     sizes = _names_of_sizes(statements, params, returns)
+    if not sizes:
+        params = declared_first([*params, *_that_tell(_symbols_of(statements, [*params, *returns]), params, holders)])
     taken = {name for of_tensor in (sizes or {}).values() for name in of_tensor}
     names = dict(zip(params, _letters(len(params), "A", taken)))
     names |= {t: "Y" + (str(k + 1) if k else "") for k, t in enumerate(returns)}
@@ -133,15 +160,15 @@ def def_of(items: List[Item], needed, kind=None) -> Def:
     return Def(kind or "_".join(dict.fromkeys(item.name for item in items)), text, params, returns, items)
 
 
-def reshape_def(item: Item) -> Def:
+def reshape_def(item: Item, holders=MappingProxyType({})) -> Def:
     """The def that a second shape of a tensor's memory stands for."""
     alias, source = item.reshape
     plain = Tensor("A", source.dtype, source.stored_shape)
     its = iterators(alias.shape)
     target = Tensor("Y", alias.dtype, alias.shape)
     value = View(plain).at(digits(its, alias.shape, plain.shape))
-    found = def_of([Item(item.node, "reshape", "", [Statement(target, its, "=", value)])], {target})
-    return Def("reshape", found.text, [source], [alias], [item])
+    found = def_of([Item(item.node, "reshape", "", [Statement(target, its, "=", value)])], {target}, holders=holders)
+    return Def("reshape", found.text, [source if t is plain else t for t in found.params], [alias], [item])
 
 
 class Names:
@@ -168,7 +195,14 @@ def defs_of(program) -> List[Def]:
         if set(item.writes) & needed:
             needed |= set(item.reads)
             live.append(item)
-    return [reshape_def(item) if item.reshape else def_of([item], needed, _kind(item)) for item in reversed(live)]
+    holders = {symbol_of(n): t for t in reversed(program.inputs) if t is not None for n in t.shape if symbol_of(n) is not None}
+    try:
+        return [
+            reshape_def(item, holders) if item.reshape else def_of([item], needed, _kind(item), holders)
+            for item in reversed(live)
+        ]
+    except NoText as reason:
+        raise Decline(str(reason)) from reason
 
 
 def _kind(item):

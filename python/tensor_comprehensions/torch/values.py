@@ -4,6 +4,7 @@ import math
 
 from . import expression
 from .expression import Index, Literal, Load
+from .sizes import size
 
 
 class Decline(Exception):
@@ -20,7 +21,7 @@ class Tensor:
     __slots__ = ("name", "dtype", "shape", "order", "alias_of")
 
     def __init__(self, name, dtype, shape, order=None, alias_of=None):
-        self.name, self.dtype, self.shape = name, dtype, tuple(int(n) for n in shape)
+        self.name, self.dtype, self.shape = name, dtype, tuple(size(n) for n in shape)
         self.order = tuple(range(len(self.shape))) if order is None else tuple(order)
         self.alias_of = alias_of
 
@@ -75,7 +76,7 @@ class View(Value):
 
     def __init__(self, tensor, shape=None, rows=None):
         self.tensor, self.dtype = tensor, tensor.dtype
-        self.shape = tensor.shape if shape is None else tuple(int(n) for n in shape)
+        self.shape = tensor.shape if shape is None else tuple(size(n) for n in shape)
         self.rows = rows if rows is not None else [([(d, 1)], 0) for d in range(len(tensor.shape))]
 
     def at(self, subscripts):

@@ -19,7 +19,7 @@
 #include "tc/graph/distribute_constants.h"
 #include "tc/graph/drop_copies.h"
 #include "tc/graph/new_defs.h"
-#include "tc/graph/symbolic_dims.h"
+#include "tc/graph/statement/symbolic_dims.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::engine {

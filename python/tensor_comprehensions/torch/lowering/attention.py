@@ -16,6 +16,7 @@ def _dtype(b, number):
 def _heads(q, k, v):
     """Iterators of attention and the head of keys and values that belongs to head h of queries."""
     refuse(q.rank != 4, "of another rank than 4")
+    refuse(k.shape[2] != v.shape[2], "keys and values of different lengths")
     n, h, i = Index("n", q.shape[0]), Index("h", q.shape[1]), Index("i", q.shape[2])
     j, d, e = Index("j", k.shape[2]), Index("d", q.shape[3]), Index("e", v.shape[3])
     shared = q.shape[1] // k.shape[1]

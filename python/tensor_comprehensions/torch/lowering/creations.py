@@ -3,13 +3,14 @@
 import torch
 
 from ..expression import INTEGERS, cast
+from ..sizes import is_size, size
 from ..values import Formula
 from .registry import lowers, number, refuse
 
 
 def _filled(b, value):
     dtype = b.out_dtype
-    refuse(isinstance(value, (torch.SymInt, torch.SymFloat, torch.fx.Node)), "its value is a symbol")
+    refuse(isinstance(value, (torch.SymFloat, torch.fx.Node)) or isinstance(value, torch.SymInt) and not is_size(value), "its value is a symbol")
     element = number(value, dtype)
     return Formula(lambda s: element, b.out_shape, dtype)
 
@@ -62,6 +63,6 @@ def arange(b, start, *rest, **kwargs):
         first, step = start, rest[1] if len(rest) > 1 else 1
     dtype = b.out_dtype
     if dtype in INTEGERS:
-        return Formula(lambda s: cast(s[0] * int(step) + int(first), dtype), b.out_shape, dtype)
+        return Formula(lambda s: cast(s[0] * size(step) + size(first), dtype), b.out_shape, dtype)
     accumulate = "float64"
     return Formula(lambda s: cast(cast(s[0], accumulate) * float(step) + float(first), dtype), b.out_shape, dtype)

@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ..builder import TORCH_DTYPES
+from ..sizes import size
 from ..values import Decline, Value, iterators
 from ..expression import INTEGERS, Expr, Literal, cast, holds, literal
 
@@ -59,6 +60,8 @@ def broadcast(value, subscripts):
 
 def number(value, dtype) -> Literal:
     """A number of Python as torch rounds it to `dtype`; declines one outside of the type, for which torch raises an error or wraps."""
+    if isinstance(value, torch.SymInt) and dtype in ("int64", "float32", "float64"):
+        return Literal(size(value), dtype)
     value = int(value) if dtype in INTEGERS and math.isfinite(value) else value
     refuse(dtype in INTEGERS and not (math.isfinite(value) and holds(dtype, value)), f"{value} is not of type {dtype}")
     with unset_fake_temporarily():

@@ -3,6 +3,7 @@
 import itertools
 
 from ..expression import Literal, cast, where
+from ..sizes import is_size
 from ..values import Formula, identity_rows, iterators
 from .registry import dimensions, lowers, number, refuse
 
@@ -89,7 +90,7 @@ def slice_bounds(size, start, end):
     """Start and end of a slice as torch clamps them."""
     first = 0 if start is None else start
     stop = size if end is None else end
-    refuse(not isinstance(first, int) or not isinstance(stop, int), "its bounds are symbols")
+    refuse(not is_size(first) or not is_size(stop), "its bounds are symbols that values tell")
     first = min(max(first + size if first < 0 else first, 0), size)
     return first, min(max(stop + size if stop < 0 else stop, first), size)
 
@@ -97,7 +98,7 @@ def slice_bounds(size, start, end):
 @lowers("select.int", view=True)
 def select(b, x, dim, index):
     dim %= x.rank
-    refuse(not isinstance(index, int), "its index is a symbol")
+    refuse(not is_size(index), "its index is a symbol that values tell")
     start = index % x.shape[dim]
     return dropped(sliced(x, dim, start, start + 1), [dim])
 

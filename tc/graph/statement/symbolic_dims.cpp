@@ -1,4 +1,4 @@
-#include "tc/graph/symbolic_dims.h"
+#include "tc/graph/statement/symbolic_dims.h"
 
 #include <algorithm>
 
