@@ -138,7 +138,7 @@ Batched Batching::run() {
   for (const TensorDecl& param : function_.params) def.params.push_back(declared(param));
   for (const TensorDecl& result : function_.returns) def.returns.push_back(declared(result));
   for (const Statement& statement : function_.statements)
-    def.statements.push_back({changed(std::get<Assignment>(statement.node)), {}});
+    def.statements.push_back({changed(std::get<Assignment>(statement.node)), {}, statement.loops});
   Batched result{understand_briefly(def).def(), {}};
   for (const TensorDecl& decl : function_.returns)
     if (places_.count(decl.name)) result.returns.push_back(decl.name);

@@ -65,6 +65,14 @@ Selection select(const Def& def, const Options& options, Diagnostics& diagnostic
                      .range = def.name_range,
                      .message = str("'", def.name, "' has no float ", selection.wrt.empty() ? "parameter" : "return",
                                     ", so there is nothing to differentiate")});
+  if (const auto loop = std::find_if(def.statements.begin(), def.statements.end(),
+                                     [](const Statement& statement) { return !statement.loops.empty(); });
+      loop != def.statements.end())
+    diagnostics.add(
+        {.code = "TC308",
+         .range = loop->range,
+         .message = "the gradient of a loop is not taken",
+         .help = "write the loop of the gradient, whose iterations run the other way, as a function of its own"});
   for (const auto& decl : def.returns)
     if (def.tensors.at(decl.name).role == Role::InOut)
       diagnostics.add(

@@ -75,7 +75,8 @@ class PartChooser {
   /// Is it a plain reduction of the source, whose value does not read what it accumulates?
   bool may_be_cut() const {
     const auto& target = polyhedral::range_name(statement_.write.relation);
-    bool plain = statement_.accumulates && statement_.body == Statement::Body::Source && statement_.origin.is_null();
+    bool plain = statement_.loops.empty() && statement_.accumulates && statement_.body == Statement::Body::Source &&
+                 statement_.origin.is_null();
     return plain && !reduced_.empty() && results_ > 0 && statement_.write.exact &&
            statement_.write.function.isa_multi_aff() &&
            std::none_of(statement_.reads.begin(), statement_.reads.end(),

@@ -12,7 +12,9 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/symbolic_sizes.h"
 #include "tc/engine/define/late_inlining.h"
+#include "test/support/from_environment.h"
 #include "test/support/fuzz_settings.h"
+#include "test/support/random_loops.h"
 
 namespace tc::test {
 namespace {
@@ -54,7 +56,7 @@ constexpr std::size_t most_proved = 2;
 /// are not affine in their sizes are refused.
 TEST(CompiledPrograms, AgreeForAllValuesOfSymbolicSizes) {
   int taken = 0, refused = 0;
-  fuzz_programs(40, cpu_setting_of,
+  fuzz_programs(16, cpu_setting_of,
                 [&](const auto& given, Arguments& arguments, engine::CompileOptions options,
                     const RandomProgram& program) -> std::optional<std::string> {
                   if (!options.target.instructions->on_this_machine()) options.target = Target::parse("cpu");
@@ -88,6 +90,32 @@ TEST(CompiledPrograms, AgreeForAllValuesOfSymbolicSizes) {
                 });
   std::printf("%d programs with symbolic sizes, %d refused\n", taken, refused);
   EXPECT_GT(taken, 4 * refused);
+}
+
+/// Random programs with ordered loops. What no text can say otherwise is refused: a statement whose reads are not there yet.
+TEST(CompiledPrograms, AgreeOverLoops) {
+  static const std::vector<std::string> mappings = {"",
+                                                    "fusion=max",
+                                                    "fusion=min,tile=4x8",
+                                                    "promote=0,tile=0x16",
+                                                    "parallel=0,vectorise=0,promote=0",
+                                                    "fusion=max,tile=3x5x2"};
+  static const std::vector<std::string> targets = {"cpu", "cpu:avx2", "cpu:plain"};
+  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 60);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const ProgramFile program = random_loops(seed);
+    if (count == 1) std::puts(program.text.c_str());
+    SCOPED_TRACE(str("seed ", seed, "\n", program.text));
+    const auto function = function_of(program, "loops");
+    const auto arguments = make_arguments(*function, program, program.runs.front());
+    engine::CompileOptions options;
+    options.target = Target::parse(targets[seed % targets.size()]);
+    if (!options.target.instructions->on_this_machine()) options.target = Target::parse("cpu");
+    options.mapping = options::MappingOptions::parse(mappings[seed / targets.size() % mappings.size()]);
+    const auto wrong = mismatch(function, arguments, options);
+    EXPECT_FALSE(wrong) << *wrong << "\nsizes " << program.runs.front().at("T") << ' ' << program.runs.front().at("N")
+                        << ' ' << program.runs.front().at("M");
+  }
 }
 
 TEST(CompiledPrograms, AgreeWithTheInterpreter) {

@@ -13,6 +13,7 @@
 #include "tc/lang/interpret/arithmetic.h"
 #include "tc/lang/interpret/evaluate.h"
 #include "tc/lang/interpret/interpret.h"
+#include "tc/lang/interpret/program_order.h"
 #include "test/support/host_tensor.h"
 
 namespace tc::test {
@@ -309,13 +310,13 @@ class Analyser {
   }
 
   ErrorBounds run() {
-    for (std::size_t i = 0; i < def_.statements.size(); ++i) {
+    in_program_order(def_, ranges_, sizes_, [&](std::size_t i, const std::map<std::string, Range>& ranges) {
       const auto& assignment = std::get<Assignment>(def_.statements[i].node);
-      auto found = is_float(def_.tensors.at(assignment.target).type) ? errors_of(assignment, ranges_.statements[i])
-                                                                     : std::vector<double>();
-      interpret_statement(i);
+      auto found =
+          is_float(def_.tensors.at(assignment.target).type) ? errors_of(assignment, ranges) : std::vector<double>();
+      interpret_statement(i, ranges);
       round_stored(assignment, found);
-    }
+    });
     ErrorBounds result;
     for (const auto& ret : def_.returns)
       if (auto found = of_.find(ret.name); found != of_.end()) result[ret.name] = found->second.values;
@@ -340,14 +341,14 @@ class Analyser {
     errors_.tensors[name] = &errors.storage;
   }
 
-  /// Runs statement \p i alone: all tensors are given.
-  void interpret_statement(std::size_t i) const {
+  /// Runs statement \p i alone, over \p statement_ranges: all tensors are given.
+  void interpret_statement(std::size_t i, const std::map<std::string, Range>& statement_ranges) const {
     Def one = def_;
-    one.statements = {def_.statements[i]};
+    one.statements = {{def_.statements[i].node, def_.statements[i].range}};
     for (auto& [name, info] : one.tensors)
       if (info.role == Role::Temporary) info.role = Role::Output;
     Ranges ranges = ranges_;
-    ranges.statements = {ranges_.statements[i]};
+    ranges.statements = {statement_ranges};
     interpret(one, ranges, sizes_, views_);
   }
 

@@ -171,6 +171,7 @@ Def without_redundant_ranges(const Def& def, const Ranges& ranges) {
   Def result = def;
   const auto declaring = declaring_parameters(def);
   for (std::size_t i = 0; i < result.statements.size(); ++i) {
+    if (!result.statements[i].loops.empty()) continue;
     auto& statement = std::get<Assignment>(result.statements[i].node);
     check_cancelled("differentiation");
     const AloneStatement alone(def, ranges, declaring, std::get<Assignment>(def.statements[i].node));

@@ -12,6 +12,7 @@
 #include "tc/cpu/stmt/launder_buffers.h"
 #include "tc/cpu/stmt/mask_sums.h"
 #include "tc/cpu/stmt/multiply_tiles.h"
+#include "tc/cpu/stmt/peel_recurrences.h"
 #include "tc/cpu/stmt/pick_lanes.h"
 #include "tc/cpu/stmt/stream_stores.h"
 #include "tc/cpu/stmt/transpose_loads.h"
@@ -28,6 +29,7 @@ const std::vector<StatementPass>& statement_passes() {
   static const std::vector<StatementPass> passes{
       {"transpose_loads", [](const Stmt& body, const Settings&) { return transpose_loads(body); }, true},
       {"transpose_stores", [](const Stmt& body, const Settings&) { return transpose_stores(body); }, true},
+      {"peel_recurrences", [](const Stmt& body, const Settings&) { return peel_recurrences(body); }, true},
       {"unswitch_guards", [](const Stmt& body, const Settings&) { return unswitch_guards(body); }, true},
       {"drop_zero_sums", [](const Stmt& body, const Settings&) { return drop_zero_sums(body); }},
       {"prefetch",

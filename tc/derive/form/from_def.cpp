@@ -273,6 +273,7 @@ class Follower {
 
   Program run() {
     if (!function_.ranges.data_dependent.empty()) throw Refusal{"a subscript is read from a tensor"};
+    if (lang::has_loops(function_.def)) throw Refusal{"the def holds a loop"};
     for (std::size_t s = 0; s < function_.def.statements.size(); ++s) {
       const auto* assignment = std::get_if<lang::Assignment>(&function_.def.statements[s].node);
       if (!assignment) throw Refusal{"the def holds calls"};

@@ -24,6 +24,9 @@ struct DefState {
   std::map<std::string, std::optional<std::vector<IndexBounds>>> boxes;
   lang::Ranges result;
   std::set<std::string> conditions;  ///< preconditions in the result, as text
+  /// Returns with declared sizes that statements of a loop read before the first of them that writes them: their boxes are
+  /// the declared ones, which the statement must fill.
+  std::set<std::string> announced = {};
 
   /// Adds a condition on sizes that is not decided; one that cannot hold is false. It need not hold where one of
   /// \p extents is 0.

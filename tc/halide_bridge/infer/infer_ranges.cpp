@@ -56,6 +56,7 @@ struct RangeInference::Impl {
   /// Infers \p statement, or keeps it and those behind it until a later one says what its indices range over.
   void add(const lang::Statement& statement) {
     const auto* assignment = std::get_if<lang::Assignment>(&statement.node);
+    if (!statement.loops.empty()) announce_returns(state, statement);
     if (waiting.empty() && !(assignment && waits_for_later(state, *assignment)))
       return infer_statement(state, statement);
     waiting.push_back(statement);

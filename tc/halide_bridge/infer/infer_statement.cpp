@@ -17,9 +17,11 @@ namespace {
 
 class StatementInference {
  public:
-  StatementInference(DefState& state, const lang::Assignment& assignment, const lang::Assignment* later = nullptr)
+  StatementInference(DefState& state, const lang::Assignment& assignment, const lang::Assignment* later = nullptr,
+                     bool in_loop = false)
       : state_(state),
         assignment_(assignment),
+        in_loop_(in_loop),
         later_(later),
         left_(lang::left_iterators(assignment)),
         convert_([&state](const lang::SizeOf& size) { return size_of(state, size); }) {}
@@ -48,9 +50,10 @@ class StatementInference {
   void check_annotation(const std::vector<IndexBounds>& box);
   void record();
 
-  /// Is \p s of the target, whose box this statement decides: in `exists`, or a read of the caller's buffer?
+  /// Is \p s of the target, whose box this statement decides: in `exists`, a read of the caller's buffer, or of an earlier
+  /// iteration of a loop?
   bool waits_for_target(const Subscript& s) const {
-    return (s.in_exists || !assignment_.reduction) && s.tensor == assignment_.target && !target_box();
+    return (s.in_exists || in_loop_ || !assignment_.reduction) && s.tensor == assignment_.target && !target_box();
   }
   bool unsolved(const std::string& iterator) const { return ranges_.count(iterator) == 0; }
   const std::optional<std::vector<IndexBounds>>* target_box() const {
@@ -61,6 +64,7 @@ class StatementInference {
 
   DefState& state_;
   const lang::Assignment& assignment_;
+  const bool in_loop_;
   const lang::Assignment* later_;
   std::vector<std::string> left_, iterators_;
   IndexConverter convert_;
@@ -310,7 +314,8 @@ void StatementInference::record() {
   std::vector<IndexBounds> box;
   for (const auto& iterator : iterators_) entry[iterator] = to_range(ranges_.at(iterator), state_.facts);
   for (const auto& iterator : given_) state_.checker.assume(ranges_.at(iterator).min <= ranges_.at(iterator).max + 1);
-  if (target_box()) return;
+  const bool is_announced = state_.announced.erase(assignment_.target) > 0;
+  if (target_box() && !is_announced) return;
   for (const auto& iterator : left_) box.push_back(ranges_.at(iterator));
   check_annotation(box);
   state_.boxes[assignment_.target] = box;
@@ -406,9 +411,31 @@ bool gives_ranges(DefState& state, const lang::Assignment& assignment, const lan
   return true;
 }
 
+void announce_returns(DefState& state, const lang::Statement& statement) {
+  const auto& assignment = std::get<lang::Assignment>(statement.node);
+  IndexConverter convert([&state](const lang::SizeOf& size) { return size_of(state, size); });
+  const auto announce = [&](const lang::ExprPtr& e) {
+    const auto* access = std::get_if<lang::Access>(&e->node);
+    if (!access || access->tensor == assignment.target || state.boxes.count(access->tensor)) return;
+    for (const auto& decl : state.def.returns) {
+      if (decl.name != access->tensor || !decl.dims) continue;
+      std::vector<IndexBounds> box;
+      for (const auto& dim : *decl.dims) box.push_back({constant(0), state.facts.simplify(convert(dim) - 1)});
+      state.boxes[decl.name] = box;
+      state.announced.insert(decl.name);
+    }
+  };
+  lang::for_each_expr(assignment.rhs, announce);
+  for (const auto& clause : assignment.clauses) {
+    if (const auto* let = std::get_if<lang::LetClause>(&clause.node)) lang::for_each_expr(let->value, announce);
+    if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node))
+      lang::for_each_expr(exists->value, announce);
+  }
+}
+
 void infer_statement(DefState& state, const lang::Statement& statement, const lang::Assignment* later) {
   if (auto* assignment = std::get_if<lang::Assignment>(&statement.node))
-    StatementInference(state, *assignment, later).run();
+    StatementInference(state, *assignment, later, !statement.loops.empty()).run();
   else
     throw InternalError("infer_ranges: calls must be inlined before");
 }

@@ -272,6 +272,11 @@ polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, co
   result.iterators = statement.iterators;
   result.accumulates = statement.kind == Kind::Update;
   result.op = statement.op;
+  for (const auto& loop : statement.loops) {
+    const auto at = std::find(statement.iterators.begin(), statement.iterators.end(), loop.iterator);
+    if (at == statement.iterators.end()) throw InternalError(str("extract_scop: no iterator '", loop.iterator, "'"));
+    result.loops.push_back({loop.id, static_cast<int>(at - statement.iterators.begin())});
+  }
   const AccessBuilder builder(result.domain, statement.iterators);
   result.write = builder.element(program.tensor(statement.target), statement.subscripts, result.domain);
   ReadCollector collector(program, builder, statement.iterators, result.domain);

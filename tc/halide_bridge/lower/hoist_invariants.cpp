@@ -144,7 +144,7 @@ Program hoist_invariants(const Program& program) {
   for (const auto& launch : program.launches) {
     auto& made = result.launches.emplace_back(Launch{{}, launch.checks});
     for (auto statement : launch.statements) {
-      if (statement.kind == ProgramStatement::Kind::Update) {
+      if (statement.kind == ProgramStatement::Kind::Update && statement.loops.empty()) {
         Hoister hoister(program, statement, result.tensors);
         auto value = hoister.mutate(statement.value);
         for (auto& before : hoister.hoisted) made.statements.push_back(std::move(before));

@@ -50,6 +50,7 @@ struct Assigned {
   std::map<std::string, lang::IntegerRange> intervals;
   std::map<std::string, Halide::Expr> ends;  ///< of the iterators whose ranges symbolic sizes decide
   std::vector<Halide::Expr> conditions;      ///< of these
+  std::vector<ProgramStatement::OrderedLoop> loops;
 
   lang::Box box(const std::vector<std::string>& names) const {
     lang::Box result;
@@ -139,7 +140,8 @@ class Lowering {
 
   Assigned read_statement(std::size_t index) const {
     const auto& statement = def_.statements[index];
-    Assigned result{&assignment_of(statement), statement.range, {}, {}, {}, {}, {}};
+    Assigned result{&assignment_of(statement), statement.range, {}, {}, {}, {}, {}, {}};
+    for (const auto& loop : statement.loops) result.loops.push_back({loop.id, loop.iterator});
     result.left = lang::left_iterators(*result.assignment);
     result.all = result.left;
     const auto& reductions = result.assignment->reduction_iterators;
@@ -191,12 +193,14 @@ class Lowering {
     statement.value = std::move(value);
     statement.source = assigned.range;
     statement.conditions = conditions_of(iterators, assigned.conditions);
+    statement.loops = assigned.loops;
     return statement;
   }
 
   /// The right-hand side where reads of the target that the statement could spoil go to a copy, made in \p step.
   ExprPtr without_self_reads(const Assigned& assigned, Step& step) {
     const auto& assignment = *assigned.assignment;
+    if (!assigned.loops.empty()) return assignment.rhs;
     const auto* kept = assignment.reduction ? nullptr : &assigned.left;
     bool spoiled = false;
     lang::for_each_expr(assignment.rhs, [&](const ExprPtr& expr) {

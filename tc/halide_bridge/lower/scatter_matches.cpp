@@ -62,7 +62,7 @@ ProgramStatement scattered(const ProgramStatement& statement, std::size_t i, con
 /// \p statement without one of the iterators that it only compares with an index; nothing if there is none.
 std::optional<ProgramStatement> without_a_match(const ProgramStatement& statement) {
   const auto update = guarded_update(statement);
-  if (!update) return std::nullopt;
+  if (!update || !statement.loops.empty()) return std::nullopt;
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
     if (statement.domain[i].extent < least_matches) continue;
     if (!conditions_of({statement.iterators[i]}, statement.conditions).empty()) continue;

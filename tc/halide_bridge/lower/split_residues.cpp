@@ -303,6 +303,8 @@ class LaunchSplit {
       : program_(program), statements_(statements), kept_(kept) {}
 
   std::vector<ProgramStatement> run() {
+    if (std::any_of(statements_.begin(), statements_.end(), [](const auto& s) { return !s.loops.empty(); }))
+      return statements_;
     for (const auto& statement : statements_) {
       residues_.push_back(residues_of(statement, program_.tensor(statement.target), kept_));
       for (const auto& residue : residues_.back())

@@ -50,6 +50,7 @@ class AssignmentChecker {
     const bool target_ok = check_target();
     collect_iterators();
     const bool in_place = target_ok && find_update_in_place();
+    if (target_ok) take_carried_type();
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
     Typed value = type_expr(in_.rhs, scope_, Mode::Value);
     if (in_place && value) report_update_in_place();
@@ -142,13 +143,22 @@ class AssignmentChecker {
   bool find_update_in_place() {
     TensorState& tensor = scope_.tensors.at(in_.target);
     if (tensor.kind != TensorState::Kind::Return || tensor.assigned || in_.reduction) return false;
-    bool reads = false;
     const auto is_own = [&](const ExprPtr& e) {
       const auto* access = std::get_if<Access>(&e->node);
       const auto* name = std::get_if<Name>(&e->node);
       return access ? access->tensor == in_.target && equal(access->subscripts, in_.subscripts)
                     : name && in_.bare && name->id == in_.target;
     };
+    if (!take_type_of_others(tensor, is_own)) return false;
+    scope_.updated = in_.target;
+    scope_.updated_at = out_.subscripts;
+    return true;
+  }
+
+  /// Gives \p tensor, the target, where it has no type that of the value without the reads for which \p is_own holds: 1 stands
+  /// in their place. False where there are none, or the others have no type of their own.
+  bool take_type_of_others(TensorState& tensor, const std::function<bool(const ExprPtr&)>& is_own) {
+    bool reads = false;
     const std::function<ExprPtr(const ExprPtr&)> without_own = [&](const ExprPtr& e) {
       if (is_own(e)) {
         reads = true;
@@ -159,17 +169,23 @@ class AssignmentChecker {
       return with_children(e, parts);
     };
     const ExprPtr others = without_own(in_.rhs);
-    if (!reads) return false;
-    if (!tensor.type) {
-      Diagnostics silent = scope_.diagnostics;
-      Scope alone{silent, scope_.defs, scope_.tensors, scope_.sizes, {}, {}, scope_.iterators, scope_.lets};
-      const Typed rest = type_expr(others, alone, Mode::Value);
-      if (!rest || rest.weak != Weak::No) return false;
-      tensor.type = natural_type(rest);
-    }
-    scope_.updated = in_.target;
-    scope_.updated_at = out_.subscripts;
+    if (!reads || tensor.type) return reads;
+    Diagnostics silent = scope_.diagnostics;
+    Scope alone{silent, scope_.defs, scope_.tensors, scope_.sizes, {}, {}, scope_.iterators, scope_.lets};
+    const Typed rest = type_expr(others, alone, Mode::Value);
+    if (!rest || rest.weak != Weak::No) return false;
+    tensor.type = natural_type(rest);
     return true;
+  }
+
+  /// In a loop, a tensor has the type of its first value without what earlier iterations gave.
+  void take_carried_type() {
+    TensorState& tensor = scope_.tensors.at(in_.target);
+    if (tensor.assigned || tensor.type || !scope_.carried.count(in_.target)) return;
+    take_type_of_others(tensor, [&](const ExprPtr& e) {
+      const auto* access = std::get_if<Access>(&e->node);
+      return access && access->tensor == in_.target;
+    });
   }
 
   void report_update_in_place() {
@@ -318,7 +334,8 @@ class AssignmentChecker {
       if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) add_names(exists->value);
     }
     if (in_.reduction || !indices_known_ || !complains) return;
-    for (const auto& id : out_.reduction_iterators) report_reduction(id, places.at(id));
+    for (const auto& id : out_.reduction_iterators)
+      if (!scope_.loop_indices.count(id)) report_reduction(id, places.at(id));
   }
 
   void report_reduction(const std::string& id, SourceRange range) {

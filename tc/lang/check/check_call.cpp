@@ -24,6 +24,7 @@ class CallChecker {
               .message = str("'", call_.def, "'", what),
               .help = did_you_mean(call_.def, {scope_.defs.begin(), scope_.defs.end()})});
     } else if (const Def* def = context_.find(call_.def); def && names_good) {
+      refuse_loops(*def);
       match(*def);
     }
     for (const auto& result : call_.results)
@@ -35,6 +36,14 @@ class CallChecker {
   SourceRange def_range() const { return call_.def_range.end > 0 ? call_.def_range : range_; }
   SourceRange argument_range(std::size_t i) const { return place(call_.argument_ranges, i, range_); }
   SourceRange result_range(std::size_t i) const { return place(call_.result_ranges, i, range_); }
+
+  void refuse_loops(const Def& def) {
+    if (!has_loops(def)) return;
+    report({.code = "TC135",
+            .range = def_range(),
+            .message = str("'", def.name, "' holds a loop and cannot be called by another function"),
+            .help = "write its statements here, or call it from the host"});
+  }
 
   bool check_arguments() {
     bool good = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/lang/check/check_loops.h"
 #include "tc/lang/check/check_statement.h"
 #include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/type_expr.h"
@@ -20,7 +21,7 @@ class DefChecker {
 
   Def run(TypeMap& wanted, const Cancellation& cancellation) {
     declare();
-    for (const auto& statement : def_.statements) declare_targets(statement);
+    for (const auto& statement : def_.statements) announce(statement);
     for (const auto& statement : def_.statements) {
       cancellation.check("the checker");
       if (scope_.diagnostics.full()) break;
@@ -28,6 +29,7 @@ class DefChecker {
     }
     for (const auto& decl : def_.returns) check_assigned(decl);
     finish();
+    if (scope_.diagnostics.errors().size() == errors_before_) check_loops(result_, scope_.diagnostics);
     return std::move(result_);
   }
 
@@ -39,16 +41,26 @@ class DefChecker {
     for (auto& decl : result_.returns) declare_return(decl);
   }
 
-  Statement add(const Statement& statement, TypeMap& wanted) {
+  /// Makes the targets of \p statement known as tensors.
+  void announce(const Statement& statement) {
     declare_targets(statement);
+    const auto* assignment = std::get_if<Assignment>(&statement.node);
+    if (assignment && !statement.loops.empty()) carried_[statement.loops[0].id].insert(assignment->target);
+  }
+
+  Statement add(const Statement& statement, TypeMap& wanted) {
+    announce(statement);
     return check(statement, {scope_, find_, adapted_, wanted});
   }
 
  private:
   void report(Report report) { scope_.diagnostics.add(report); }
 
-  static Statement check(const Statement& statement, const StatementContext& context) {
+  Statement check(const Statement& statement, const StatementContext& context) {
     Statement result = statement;
+    scope_.carried = statement.loops.empty() ? std::set<std::string>() : carried_[statement.loops[0].id];
+    scope_.loop_indices.clear();
+    for (const auto& loop : statement.loops) scope_.loop_indices.insert(loop.iterator);
     if (const auto* assignment = std::get_if<Assignment>(&statement.node))
       result.node = check_assignment(*assignment, context);
     else
@@ -192,6 +204,8 @@ class DefChecker {
   const TypeMap& adapted_;
   Scope scope_;
   Def result_;
+  const std::size_t errors_before_ = scope_.diagnostics.errors().size();
+  std::map<int, std::set<std::string>> carried_;  ///< by outermost loop, the tensors that its statements write
 };
 
 GrowingDefChecker::GrowingDefChecker(const Def& head, const TypeMap& types, Diagnostics& diagnostics)
@@ -201,6 +215,8 @@ GrowingDefChecker::GrowingDefChecker(const Def& head, const TypeMap& types, Diag
 }
 
 GrowingDefChecker::~GrowingDefChecker() = default;
+
+void GrowingDefChecker::announce(const Statement& statement) { checker_->announce(statement); }
 
 Statement GrowingDefChecker::add(const Statement& statement) { return checker_->add(statement, wanted_); }
 

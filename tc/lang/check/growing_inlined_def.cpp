@@ -38,7 +38,8 @@ GrowingInlinedDef::GrowingInlinedDef(const Def& def, const File& file, const Inl
   head_.statements.clear();
 }
 
-void GrowingInlinedDef::add(Assignment assignment, SourceRange range, std::optional<DType> type, SourceRange place) {
+void GrowingInlinedDef::add(Assignment assignment, SourceRange range, std::optional<DType> type, SourceRange place,
+                            const std::vector<OrderedLoop>& loops) {
   context_.cancellation.check("the inliner");
   check_size(assignment, place.end > 0 ? place : range);
   assigned_.insert(assignment.target);
@@ -46,6 +47,7 @@ void GrowingInlinedDef::add(Assignment assignment, SourceRange range, std::optio
   Statement statement;
   statement.node = std::move(assignment);
   statement.range = range;
+  statement.loops = loops;
   result_.statements.push_back(std::move(statement));
 }
 
@@ -83,6 +85,7 @@ const std::vector<Range>* GrowingInlinedDef::box_of(const std::string& tensor) {
     checker_ = std::make_unique<GrowingDefChecker>(head_, types_, diagnostics_);
     ranges_ = context_.start_ranges(head_);
   }
+  for (std::size_t s = seen_; s < result_.statements.size(); ++s) checker_->announce(result_.statements[s]);
   for (; seen_ < result_.statements.size(); ++seen_) {
     const auto checked = without_short_forms(checker_->add(result_.statements[seen_]));
     diagnostics_.throw_if_errors<SemanticError>();

@@ -19,8 +19,9 @@ class GrowingInlinedDef {
   GrowingInlinedDef(const Def& def, const File& file, const InlineContext& context);
 
   /// Adds \p assignment, whose target has \p type if that is known. \p place is that of the statement of the def that
-  /// it comes of. Throws SemanticError where the def or the statement grows too large.
-  void add(Assignment assignment, SourceRange range, std::optional<DType> type, SourceRange place);
+  /// it comes of, in \p loops. Throws SemanticError where the def or the statement grows too large.
+  void add(Assignment assignment, SourceRange range, std::optional<DType> type, SourceRange place,
+           const std::vector<OrderedLoop>& loops);
   /// Is \p tensor written by now?
   bool is_assigned(const std::string& tensor) const { return assigned_.count(tensor) > 0; }
   /// The box of a tensor so far, null if it is not known for an error.

@@ -170,6 +170,7 @@ class Inliner {
     for (const auto& statement : def_.statements) {
       context_.cancellation.check("the inliner");
       place_ = statement.range;
+      loops_ = statement.loops;
       if (auto* assignment = std::get_if<Assignment>(&statement.node))
         emit_own(*assignment, statement.range);
       else
@@ -182,7 +183,7 @@ class Inliner {
   const std::string& current(const std::string& name) { return versions_.current(name, names_); }
 
   void emit(Assignment assignment, SourceRange range, std::optional<DType> type) {
-    result_.add(std::move(assignment), range, type, place_);
+    result_.add(std::move(assignment), range, type, place_, loops_);
   }
   void emit_copy(const Side& target, const Side& source, int rank, DType type, std::optional<DType> cast,
                  SourceRange range) {
@@ -210,6 +211,7 @@ class Inliner {
   NameVersions versions_;
   std::map<std::string, DType> pinned_;  ///< tensors whose first assignment must give this type
   SourceRange place_;                    ///< of the statement of def_ at hand
+  std::vector<OrderedLoop> loops_;       ///< around it
   GrowingInlinedDef result_;
 };
 

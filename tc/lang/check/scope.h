@@ -50,6 +50,9 @@ struct Scope {
   std::set<std::string> iterators;
   std::map<std::string, LetState> lets;
 
+  std::set<std::string> carried = {};       ///< tensors that statements of the same loop write
+  std::set<std::string> loop_indices = {};  ///< of the loops around it
+
   std::vector<std::string> valued = {};  ///< the scalar parameters whose values ranges and strides take
 
   /// Is \p name an integer scalar among the parameters?

@@ -67,7 +67,7 @@ Statement without_short_forms(const Statement& statement) {
   result.rhs = without_short_forms(result.rhs);
   for (auto& clause : result.clauses)
     std::visit(overloaded{[](RangeClause&) {}, [](auto& x) { x.value = without_short_forms(x.value); }}, clause.node);
-  return {std::move(result), statement.range};
+  return {std::move(result), statement.range, statement.loops};
 }
 
 Def without_short_forms(Def def) {

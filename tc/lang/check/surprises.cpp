@@ -74,6 +74,7 @@ bool steps_back(const ExprPtr& subscript, const ExprPtr& left) {
 }
 
 void warn_of_recurrence(const Assignment& assignment, Scope& scope) {
+  if (scope.carried.count(assignment.target)) return;
   for_each_expr(assignment.rhs, [&](const ExprPtr& expr) {
     const auto* access = std::get_if<Access>(&expr->node);
     if (!access || access->tensor != assignment.target || access->subscripts.size() != assignment.subscripts.size())
@@ -90,8 +91,9 @@ void warn_of_recurrence(const Assignment& assignment, Scope& scope) {
          .range = expr->range,
          .message = str("'", print(expr), "' is what an earlier statement gave, not what this one writes"),
          .note = "a statement reads all its right-hand sides before it writes, so that this is no recurrence",
-         .help = str("give the earlier values a name of their own where that is meant; a running sum is "
-                     "a reduction: S(i) +=! k <= i ? X(k) : 0 where i in 0:N"),
+         .help = str(
+             "write the loop whose iterations run in order, for i in 1:N { ... }; or give the earlier values a name of "
+             "their own"),
          .is_error = false});
   });
 }

@@ -81,12 +81,18 @@ class Typer {
       good = good && typed.back() && check_strides(typed.back());
     }
     const TensorState& tensor = found->second;
-    const bool early = !tensor.assigned && tensor.kind != TensorState::Kind::Param && !scope_.reads_in_place(id, typed);
+    const bool early = !tensor.assigned && tensor.kind != TensorState::Kind::Param &&
+                       !scope_.reads_in_place(id, typed) && !scope_.carried.count(id);
     const bool fits = !tensor.rank || static_cast<std::size_t>(*tensor.rank) == subscripts.size();
     if (early)
       report_read_too_early(scope_, id, tensor, id_range);
     else if (!fits)
       report_wrong_rank(scope_, id, tensor, subscripts.size(), bare, e->range);
+    if (!early && !tensor.type && !tensor.assigned && scope_.carried.count(id))
+      report({.code = "TC137",
+              .range = id_range,
+              .message = str("'", id, "' is read in a loop before the statement that gives it its type"),
+              .help = str("make it a return with type and sizes, for example -> (float(T,N) ", id, ")")});
     if (early || !fits || !good || !tensor.type) return {};
     return strong(Access{id, std::move(typed), bare}, e, *tensor.type);
   }

@@ -10,6 +10,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/interpret/arithmetic.h"
 #include "tc/lang/interpret/evaluate.h"
+#include "tc/lang/interpret/program_order.h"
 
 namespace tc::lang {
 namespace {
@@ -175,11 +176,11 @@ class Interpreter {
     if (ranges_.statements.size() != def_.statements.size())
       throw InternalError(
           str(def_.name, ": ranges of ", ranges_.statements.size(), " statements for ", def_.statements.size()));
-    for (std::size_t i = 0; i < def_.statements.size(); ++i) {
+    in_program_order(def_, ranges_, environment_.sizes, [&](std::size_t i, const std::map<std::string, Range>& ranges) {
       auto* assignment = std::get_if<Assignment>(&def_.statements[i].node);
       if (!assignment) throw InternalError(str(def_.name, ": a call is not inlined"));
-      run(*assignment, ranges_.statements[i]);
-    }
+      run(*assignment, ranges);
+    });
   }
 
  private:

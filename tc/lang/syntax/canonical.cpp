@@ -9,7 +9,7 @@ namespace tc::lang {
 namespace {
 
 /// Renames a def in the order of its printed text. Names of tensors and sizes live in the whole def, those of
-/// indices and lets in one statement.
+/// indices and lets in one statement, of the index of a loop in all of the loop.
 class Renamer {
  public:
   Def run(const Def& def) {
@@ -20,6 +20,12 @@ class Renamer {
     for (auto& decl : result.returns) rename(decl);
     for (auto& statement : result.statements) {
       local_.clear();
+      for (const auto& loop : statement.loops)
+        if (const auto known = loops_.find(loop.id); known != loops_.end()) local_[loop.iterator] = known->second;
+      for (auto& loop : statement.loops) {
+        loop.iterator = rename(loop.iterator);
+        loops_[loop.id] = loop.iterator;
+      }
       std::visit([&](auto& node) { rename(node); }, statement.node);
     }
     return result;
@@ -108,6 +114,7 @@ class Renamer {
 
   std::set<std::string> global_names_;
   std::map<std::string, std::string> global_, local_;
+  std::map<int, std::string> loops_;  ///< their iterators
   std::map<std::string, std::vector<std::string>> given_;
   int count_ = 0;
 };

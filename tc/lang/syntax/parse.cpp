@@ -19,6 +19,9 @@ constexpr AssignOperator assign_operators[] = {
     {"max=", ReductionOp::Max}, {"&&=", ReductionOp::And}, {"||=", ReductionOp::Or},
 };
 
+/// Loops around a statement: as many as a nest of them would need for a recurrence in that many directions.
+constexpr std::size_t most_loops = 8;
+
 class Parser : public ExpressionParser {
  public:
   Parser(std::string_view text, Diagnostics& diagnostics, const Cancellation& cancellation)
@@ -37,10 +40,20 @@ class Parser : public ExpressionParser {
       while (!at_end() && !is("def")) ++at_;
     }
     resolve_calls(result);
+    for (const Def& def : result) refuse_calls_in_loops(def);
     return result;
   }
 
  private:
+  void refuse_calls_in_loops(const Def& def) {
+    for (const auto& statement : def.statements)
+      if (!statement.loops.empty() && std::holds_alternative<CallStatement>(statement.node))
+        diagnostics_.add({.code = "TC009",
+                          .range = statement.range,
+                          .message = "a call stands in a loop",
+                          .help = "write the statements of the function that is called in its place"});
+  }
+
   // Definitions.
   Def def() {
     Def result;
@@ -55,6 +68,7 @@ class Parser : public ExpressionParser {
     expect("(", "before the returns", "returns stand in parentheses: -> (A)");
     result.returns = declarations(false);
     expect("{", "before the statements");
+    loop_count_ = 0;
     body(result.statements);
     expect("}", "at the end of the function");
     result.range = since(begin);
@@ -118,9 +132,30 @@ class Parser : public ExpressionParser {
       if (is("}") || is("def") || at_end()) return;
       const std::size_t start = at_;
       cancellation_.check("the parser");
-      recover([&] { statements.push_back(statement()); });
+      const std::size_t depth = loops_.size();
+      recover([&] {
+        is("for") && next().kind == TokenKind::Identifier ? loop(statements) : statements.push_back(statement());
+      });
+      loops_.resize(depth);
       if (abandoned_) skip_statement(start);
     }
+  }
+
+  /// 'for' id 'in' expression ':' expression '{' statement+ '}'
+  void loop(std::vector<Statement>& statements) {
+    const SourceRange place = take().range;
+    if (loops_.size() >= most_loops)
+      fail({.code = "TC008", .range = place, .message = str("more than ", most_loops, " loops around a statement")});
+    const int begin = token().range.begin;
+    const std::string index(identifier("the index of the loop").text);
+    expect("in", "behind the index of a loop", "a loop is written for t in 0:T { ... }");
+    Clause range = range_of(index, begin);
+    loops_.push_back({{loop_count_++, index}, std::move(range)});
+    expect("{", "before the statements of a loop");
+    const std::size_t first = statements.size();
+    body(statements);
+    if (statements.size() == first) fail_expected("a statement in the loop");
+    expect("}", "at the end of a loop");
   }
 
   /// Moves to the likely begin of the next statement, beyond \p start.
@@ -156,8 +191,12 @@ class Parser : public ExpressionParser {
       names(call.results, call.result_ranges, "the name of a result");
       result.node = call_of(std::move(call));
     } else {
-      result.node = assignment();
+      Assignment assigned = assignment();
+      for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop)
+        assigned.clauses.insert(assigned.clauses.begin(), loop->range);
+      result.node = std::move(assigned);
     }
+    for (const auto& open : loops_) result.loops.push_back(open.loop);
     result.range = since(begin);
     return result;
   }
@@ -207,8 +246,11 @@ class Parser : public ExpressionParser {
 
   /// What to write in place of the statement of another language that \p word begins; empty for other words.
   static std::string instead_of(std::string_view word) {
-    if (word == "for" || word == "while" || word == "parallel")
-      return "there are no loops: a statement runs over all values of its indices, C(i) = A(i) where i in 0:N";
+    if (word == "for") return "a loop whose iterations run in order is written for t in 0:T { ... }";
+    if (word == "while" || word == "parallel")
+      return "a statement runs over all values of its indices, C(i) = A(i) where i in 0:N; iterations that run in "
+             "order are "
+             "written for t in 0:T { ... }";
     if (word == "if" || word == "else") return "a condition is part of an expression: C(i) = A(i) > 0 ? A(i) : 0";
     if (word == "return") return "returns are named in the head, -> (C), and assigned";
     if (word == "let" || word == "var" || word == "const" || word == "auto")
@@ -248,6 +290,14 @@ class Parser : public ExpressionParser {
     fail_expected("'=' or a reduction operator", help);
   }
 
+  /// expression ':' expression, the range of \p index, whose clause begins at \p begin.
+  Clause range_of(const std::string& index, int begin) {
+    const ExprPtr low = expression().expr;
+    expect(":", "between the bounds of a range", "a range is written i in 0:N and excludes N");
+    const ExprPtr high = expression().expr;
+    return {RangeClause{index, low, high}, since(begin)};
+  }
+
   Clause clause() {
     Clause result;
     const int begin = token().range.begin;
@@ -256,9 +306,7 @@ class Parser : public ExpressionParser {
     } else {
       const std::string name(identifier("an index, a let or 'exists' after 'where'").text);
       if (accept("in")) {
-        ExprPtr low = expression().expr;
-        expect(":", "between the bounds of a range", "a range is written i in 0:N and excludes N");
-        result.node = RangeClause{name, low, expression().expr};
+        return range_of(name, begin);
       } else if (accept("=")) {
         result.node = LetClause{name, expression().expr};
       } else {
@@ -269,7 +317,15 @@ class Parser : public ExpressionParser {
     return result;
   }
 
+  /// A loop while its statements are read.
+  struct OpenLoop {
+    OrderedLoop loop;
+    Clause range;
+  };
+
   const Cancellation& cancellation_;
+  std::vector<OpenLoop> loops_;  ///< outermost first
+  int loop_count_ = 0;           ///< of the def
 };
 
 /// Throws SyntaxError for more bytes than a text may have.

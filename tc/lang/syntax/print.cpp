@@ -1,8 +1,10 @@
 #include "tc/lang/syntax/print.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/scatter.h"
@@ -79,17 +81,32 @@ std::string print(const Clause& clause) {
                     clause.node);
 }
 
-std::string print(const Assignment& x) {
-  if (const auto scatter = as_scatter(x)) return print(*scatter);
+/// Is \p clause the range of one of \p loops?
+bool is_of_loop(const Clause& clause, const std::vector<OrderedLoop>& loops) {
+  const auto* range = std::get_if<RangeClause>(&clause.node);
+  return range && std::any_of(loops.begin(), loops.end(),
+                              [&](const OrderedLoop& loop) { return loop.iterator == range->index; });
+}
+
+std::string print(const Assignment& x, const std::vector<OrderedLoop>& loops) {
+  if (const auto scatter = as_scatter(x)) return print(*scatter, loops);
   std::string out = x.target;
   if (!x.bare) out += print_list(x.subscripts);
   out += str(" ", x.reduction ? spelling(*x.reduction) : "", "=", x.initialise ? "!" : "", " ", print(x.rhs));
   const char* separator = " where ";
   for (const auto& clause : x.clauses) {
+    if (is_of_loop(clause, loops)) continue;
     out += separator + print(clause);
     separator = ", ";
   }
   return out;
+}
+
+/// for t in 0:T {
+std::string loop_head(const Statement& statement, const OrderedLoop& loop) {
+  for (const auto& clause : std::get<Assignment>(statement.node).clauses)
+    if (is_of_loop(clause, {loop})) return str("for ", print(clause), " {");
+  throw InternalError(str("the loop over '", loop.iterator, "' has no range"));
 }
 
 std::string print(const TensorDecl& decl) {
@@ -110,14 +127,30 @@ std::string print(const std::vector<TensorDecl>& decls) {
 std::string print(const ExprPtr& expr) { return print_level(expr, select_level); }
 
 std::string print(const Statement& statement) {
-  if (const auto* assignment = std::get_if<Assignment>(&statement.node)) return print(*assignment);
+  if (const auto* assignment = std::get_if<Assignment>(&statement.node)) return print(*assignment, statement.loops);
   const auto& call = std::get<CallStatement>(statement.node);
   return str(join(call.results), " = ", call.def, "(", join(call.arguments), ")");
 }
 
 std::string print(const Def& def) {
   std::string out = str("def ", def.name, print(def.params), " -> ", print(def.returns), " {\n");
-  for (const auto& statement : def.statements) out += "  " + print(statement) + "\n";
+  std::size_t depth = 0;
+  const auto line = [&](const std::string& text) { out += std::string(2 * depth + 2, ' ') + text + "\n"; };
+  const Statement outside;
+  const Statement* before = &outside;
+  const auto move_to = [&](const Statement& statement) {
+    for (const std::size_t common = common_loops(*before, statement); depth > common;) {
+      --depth;
+      line("}");
+    }
+    for (; depth < statement.loops.size(); ++depth) line(loop_head(statement, statement.loops[depth]));
+    before = &statement;
+  };
+  for (const auto& statement : def.statements) {
+    move_to(statement);
+    line(print(statement));
+  }
+  move_to(outside);
   return out + "}\n";
 }
 

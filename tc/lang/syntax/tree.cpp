@@ -97,7 +97,7 @@ bool equal(const Assignment& a, const Assignment& b) {
 }
 
 bool equal(const Statement& a, const Statement& b) {
-  if (a.node.index() != b.node.index()) return false;
+  if (a.node.index() != b.node.index() || a.loops != b.loops) return false;
   if (const auto* assignment = std::get_if<Assignment>(&a.node))
     return equal(*assignment, std::get<Assignment>(b.node));
   const auto& x = std::get<CallStatement>(a.node);
@@ -129,6 +129,17 @@ void File::add(Def def) {
 const Def* File::find(const std::string& def) const {
   const auto found = places.find(def);
   return found == places.end() ? nullptr : &defs[found->second];
+}
+
+std::size_t common_loops(const Statement& a, const Statement& b) {
+  std::size_t count = 0;
+  while (count < a.loops.size() && count < b.loops.size() && a.loops[count].id == b.loops[count].id) ++count;
+  return count;
+}
+
+bool has_loops(const Def& def) {
+  return std::any_of(def.statements.begin(), def.statements.end(),
+                     [](const Statement& statement) { return !statement.loops.empty(); });
 }
 
 std::vector<std::string> left_iterators(const Assignment& assignment) {

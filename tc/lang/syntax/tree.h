@@ -14,7 +14,7 @@
 ///
 ///   File       = Def*
 ///   Def        = name, params: TensorDecl*, returns: TensorDecl*, statements: Statement*
-///   Statement  = Assignment(target, subscripts, op, rhs, clauses) | CallStatement(results, def, arguments)
+///   Statement  = (Assignment(target, subscripts, op, rhs, clauses) | CallStatement(results, def, arguments)), OrderedLoop*
 ///   Clause     = RangeClause(index, low, high) | LetClause(name, value) | ExistsClause(value)
 ///   Expr       = IntLiteral | FloatLiteral | BoolLiteral | Name | Access | SizeOf | Call | Cast | Unary | Binary | Select
 ///
@@ -159,9 +159,18 @@ struct CallStatement {
   std::vector<SourceRange> result_ranges = {}, argument_ranges = {};  ///< one each, or empty
   SourceRange def_range = {};
 };
+/// A loop `for iterator in low:high { ... }` around a statement: its iterations run in order, each of them all statements of
+/// the loop. The statement has the range of the iterator among its clauses.
+struct OrderedLoop {
+  int id = 0;  ///< of the def: neighbouring statements with one id are in one loop
+  std::string iterator;
+
+  bool operator==(const OrderedLoop&) const = default;
+};
 struct Statement {
   std::variant<Assignment, CallStatement> node;
   SourceRange range;
+  std::vector<OrderedLoop> loops = {};  ///< around it, outermost first
 };
 
 /// A parameter or a return: its name and what the text says about it.
@@ -207,6 +216,12 @@ struct File {
   /// The def of that name, or null.
   const Def* find(const std::string& def) const;
 };
+
+/// The loops that \p a and \p b are both in, outermost first, by their number.
+std::size_t common_loops(const Statement& a, const Statement& b);
+
+/// Is a statement of \p def in a loop?
+bool has_loops(const Def& def);
 
 /// The iterators on the left of a checked assignment, in order.
 std::vector<std::string> left_iterators(const Assignment& assignment);

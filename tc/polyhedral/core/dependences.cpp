@@ -12,6 +12,20 @@ isl::map in_iterator_order(const isl::map& pairs) {
   return pairs.intersect(call(pairs.ctx(), isl_map_lex_lt, pairs.space().domain().release()));
 }
 
+/// The pairs of \p pairs, from statement \p source to \p sink, in the order of the loops that both are in, by number; of those in
+/// the same iteration of all these loops \p in_iteration.
+template <typename InIteration>
+isl::map in_loop_order(const isl::map& pairs, const Statement& source, const Statement& sink,
+                       const InIteration& in_iteration) {
+  isl::map same = pairs, result = isl::map::empty(pairs.space());
+  for (std::size_t k = 0; k < common_loops(source, sink); ++k) {
+    const int from = source.loops[k].iterator, to = sink.loops[k].iterator;
+    result = result.unite(call(pairs.ctx(), isl_map_order_lt, same.copy(), isl_dim_in, from, isl_dim_out, to));
+    same = call(pairs.ctx(), isl_map_equate, same.release(), isl_dim_in, from, isl_dim_out, to);
+  }
+  return result.unite(in_iteration(same));
+}
+
 /// The dependences through memory between all pairs of instances, whatever is written between them. A pair that another
 /// write separates follows from the two pairs with it, but not when the order of that write is relaxed.
 class MemoryDependences {
@@ -19,7 +33,8 @@ class MemoryDependences {
   explicit MemoryDependences(const Scop& scop)
       : scop_(scop), raw(isl::union_map::empty(scop.ctx())), anti(raw), output(raw), relaxed(raw) {
     for (std::size_t first = 0; first < scop.statements.size(); ++first)
-      for (std::size_t second = first; second < scop.statements.size(); ++second) add(first, second);
+      for (std::size_t second = 0; second < scop.statements.size(); ++second)
+        if (second >= first || common_loops(scop.statements[first], scop.statements[second]) > 0) add(first, second);
   }
 
  private:
@@ -27,20 +42,23 @@ class MemoryDependences {
 
   void add(std::size_t first, std::size_t second) {
     const auto &source = scop_.statements[first], &sink = scop_.statements[second];
-    bool same = first == second;
-    add(output, source.write, sink.write, same && !source.accumulates, same && source.accumulates);
-    for (const auto& read : sink.reads) add(raw, source.write, read, same, false);
-    for (const auto& read : source.reads) add(anti, read, sink.write, same, false);
+    const auto ordered = [&](const isl::map& all) {
+      return in_loop_order(all, source, sink, [&](const isl::map& pairs) {
+        if (first == second) return in_iterator_order(pairs);
+        return first < second ? pairs : isl::map::empty(pairs.space());
+      });
+    };
+    add(first == second && source.accumulates ? relaxed : output, source.write, sink.write, ordered);
+    for (const auto& read : sink.reads) add(raw, source.write, read, ordered);
+    for (const auto& read : source.reads) add(anti, read, sink.write, ordered);
   }
 
-  /// Adds the conflicts of two accesses to \p kind, or to `relaxed`; \p same: of one statement, so in its iterators'
-  /// order.
-  void add(isl::union_map& kind, const Access& first, const Access& second, bool same, bool accumulator) {
+  /// Adds the conflicts of two accesses, as \p ordered has them in the order of the program, to \p kind.
+  template <typename Ordered>
+  static void add(isl::union_map& kind, const Access& first, const Access& second, const Ordered& ordered) {
     if (range_name(first.relation) != range_name(second.relation)) return;
-    auto pairs = conflicts(first.relation, second.relation);
-    if (same || accumulator) pairs = in_iterator_order(pairs);
-    auto& target = accumulator ? relaxed : kind;
-    if (!pairs.is_empty()) target = target.unite(pairs.to_union_map());
+    const isl::map pairs = ordered(conflicts(first.relation, second.relation));
+    if (!pairs.is_empty()) kind = kind.unite(pairs.to_union_map());
   }
 
  public:

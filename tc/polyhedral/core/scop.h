@@ -40,6 +40,13 @@ struct Access {
 /// instances that write one element may run in any order.
 struct Statement {
   enum class Body { Source, Identity, Copy };
+  /// A loop around it whose iterations run in order, each of them all statements of the loop.
+  struct OrderedLoop {
+    int id = 0;        ///< statements with one id are in one loop; they are neighbours
+    int iterator = 0;  ///< of the domain's dimensions
+
+    bool operator==(const OrderedLoop&) const = default;
+  };
   std::string id;   ///< the tuple name of its instances
   isl::set domain;  ///< { S[i] }
   Body body = Body::Source;
@@ -66,6 +73,7 @@ struct Statement {
   /// Runs beyond the instances that are asked for, on operands with zeros (pad_product.h): statements with less of them stand
   /// in its loops.
   bool padded = false;
+  std::vector<OrderedLoop> loops = {};  ///< outermost first
 };
 
 /// An array: logical indices in a box, stored at (index - min) . strides, elements.
@@ -130,7 +138,11 @@ struct Scop {
 /// The values the parameters of \p scop take: [block_x] -> { : 0 <= block_x <= 31 }, and scop.sizes.
 isl::set parameter_bounds(const Scop& scop);
 
-/// The schedule of program order: a sequence over the statements, below each one band of its iterators.
+/// The loops that \p a and \p b are both in, outermost first, by their number.
+std::size_t common_loops(const Statement& a, const Statement& b);
+
+/// The schedule of program order: a sequence over the statements, below each one band of its iterators; around those of a loop a band
+/// of its iterator.
 isl::schedule program_order(const Scop& scop);
 
 }  // namespace tc::polyhedral

@@ -144,8 +144,8 @@ class PartsFuser {
 /// Is \p statement a plain reduction of the source, whose value does not read what it accumulates?
 bool is_plain_reduction(const Statement& statement) {
   const auto& target = range_name(statement.write.relation);
-  return statement.accumulates && statement.body == Statement::Body::Source && statement.origin.is_null() &&
-         statement.write.exact && statement.write.function.isa_multi_aff() &&
+  return statement.loops.empty() && statement.accumulates && statement.body == Statement::Body::Source &&
+         statement.origin.is_null() && statement.write.exact && statement.write.function.isa_multi_aff() &&
          std::none_of(statement.reads.begin(), statement.reads.end(),
                       [&](const auto& read) { return touches(read, target); });
 }

@@ -195,8 +195,8 @@ class Padder {
 Scop pad_product(const Scop& scop, const PaddedProduct& padding) { return Padder(scop, padding).run(); }
 
 bool may_be_padded(const Scop& scop, const Statement& statement) {
-  if (!statement.product || !statement.accumulates || statement.op != ReductionOp::Sum || statement.reads.size() != 2 ||
-      !statement.origin.is_null() || !is_box_from_zero(statement))
+  if (!statement.loops.empty() || !statement.product || !statement.accumulates || statement.op != ReductionOp::Sum ||
+      statement.reads.size() != 2 || !statement.origin.is_null() || !is_box_from_zero(statement))
     return false;
   const auto* start = start_of(scop, statement);
   if (!start || !is_box_from_zero(*start) || indexing_iterators(*start, start->write).empty()) return false;

@@ -1,6 +1,7 @@
 #include "tc/polyhedral/schedule/clusters.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
@@ -76,6 +77,17 @@ std::size_t most_members(const StatementGraph& graph, const std::vector<int>& st
   return bound;
 }
 
+/// Does \p row run each ordered loop as it is, along its iterator in all its statements, or along that in none of them?
+bool keeps_loops(const StatementGraph& graph, const Row& row) {
+  std::map<int, bool> along;
+  for (const auto& [statement, term] : row.terms)
+    for (const auto& loop : graph.nodes[statement].loops) {
+      const bool is_along = term.iterator == loop.iterator;
+      if (along.emplace(loop.id, is_along).first->second != is_along) return false;
+    }
+  return true;
+}
+
 bool is_outermost(const Free& free) {
   return std::all_of(free.begin(), free.end(), [](const std::vector<bool>& iterators) {
     return std::find(iterators.begin(), iterators.end(), false) == iterators.end();
@@ -101,19 +113,80 @@ std::vector<int> Cluster::statements() const {
   return result;
 }
 
-std::vector<Unit> units_of(const Scop& scop) {
+std::vector<Unit> units_of(const Scop& scop, const std::vector<int>& statements, std::size_t depth) {
   std::vector<Unit> units;
-  std::vector<Unit> initialisations(scop.statements.size());
-  for (std::size_t i = 0; i < scop.statements.size(); ++i) {
-    if (auto update = update_of(scop, i)) {
-      initialisations[*update].push_back(static_cast<int>(i));
+  std::map<std::size_t, Unit> initialisations;
+  int loop = -1;
+  for (const int statement : statements) {
+    const auto i = static_cast<std::size_t>(statement);
+    const auto& loops = scop.statements[i].loops;
+    if (loops.size() > depth) {
+      if (loops[depth].id != loop) units.emplace_back();
+      loop = loops[depth].id;
+      units.back().push_back(statement);
+      continue;
+    }
+    loop = -1;
+    const auto update = update_of(scop, i);
+    if (update && contains(statements, static_cast<int>(*update)) && scop.statements[*update].loops.size() == depth) {
+      initialisations[*update].push_back(statement);
     } else {
       auto unit = initialisations[i];
-      unit.push_back(static_cast<int>(i));
+      unit.push_back(statement);
       units.push_back(std::move(unit));
     }
   }
   return units;
+}
+
+namespace {
+
+/// Which of \p parts must run before which: [a][b], through others too.
+std::vector<std::vector<bool>> orders_of(const StatementGraph& graph, const std::vector<Unit>& parts) {
+  const auto count = parts.size();
+  std::vector<std::vector<bool>> before(count, std::vector<bool>(count));
+  for (const auto& edge : graph.edges)
+    for (std::size_t a = 0; a < count; ++a)
+      for (std::size_t b = 0; b < count; ++b)
+        if (contains(parts[a], edge.source) && contains(parts[b], edge.sink)) before[a][b] = true;
+  for (std::size_t via = 0; via < count; ++via)
+    for (std::size_t a = 0; a < count; ++a)
+      for (std::size_t b = 0; before[a][via] && b < count; ++b) before[a][b] = before[a][b] || before[via][b];
+  return before;
+}
+
+}  // namespace
+
+std::vector<Unit> distribute_loops(const Scop& scop, const StatementGraph& graph, const std::vector<Unit>& units,
+                                   std::size_t depth) {
+  std::vector<Unit> result;
+  for (const auto& unit : units) {
+    if (scop.statements[unit.front()].loops.size() <= depth) {
+      result.push_back(unit);
+      continue;
+    }
+    const auto parts = units_of(scop, unit, depth + 1);
+    const auto before = orders_of(graph, parts);
+    std::vector<bool> done(parts.size());
+    while (std::find(done.begin(), done.end(), false) != done.end()) {
+      std::size_t next = 0;
+      const auto is_ready = [&](std::size_t part) {
+        for (std::size_t other = 0; other < parts.size(); ++other)
+          if (!done[other] && before[other][part] && !before[part][other]) return false;
+        return !done[part];
+      };
+      while (!is_ready(next)) ++next;
+      Unit loop;
+      for (std::size_t part = 0; part < parts.size(); ++part) {
+        if (part != next && !(before[part][next] && before[next][part])) continue;
+        loop.insert(loop.end(), parts[part].begin(), parts[part].end());
+        done[part] = true;
+      }
+      std::sort(loop.begin(), loop.end());
+      result.push_back(std::move(loop));
+    }
+  }
+  return result;
 }
 
 std::vector<Cluster> Clustering::fuse(const std::vector<Unit>& units, const Free& free) const {
@@ -133,7 +206,7 @@ std::vector<Cluster> Clustering::fuse(const std::vector<Unit>& units, const Free
 }
 
 bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) const {
-  if (options_.fusion == FusionStrategy::Min) return false;
+  if (options_.fusion == FusionStrategy::Min || is_loop(unit) || is_loop(cluster.units.front())) return false;
   if (options_.fusion == FusionStrategy::Preserve3Coincident) {
     if (cluster.statements().size() + unit.size() > most_fused) return false;
     if (!share_data(cluster.statements(), unit)) return false;
@@ -149,7 +222,10 @@ bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) cons
 Rows Clustering::rows_of(const Cluster& cluster, const Free& free) const {
   auto statements = cluster.statements();
   auto rows = align(graph_, statements, free);
-  bool improvable = rows.size() < most_members(graph_, statements, free) && is_outermost(free) &&
+  const bool in_loops = std::any_of(statements.begin(), statements.end(),
+                                    [&](int statement) { return !graph_.nodes[statement].loops.empty(); });
+  if (in_loops) std::erase_if(rows, [&](const Row& row) { return !keeps_loops(graph_, row); });
+  bool improvable = !in_loops && rows.size() < most_members(graph_, statements, free) && is_outermost(free) &&
                     (!options_.positive_orthant || has_constant_shift(graph_, statements));
   if (improvable)
     if (auto schedule = schedule_with_isl(graph_, statements, dependences_, options_)) {

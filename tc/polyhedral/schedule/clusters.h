@@ -8,7 +8,7 @@
 
 namespace tc::polyhedral {
 
-/// Statements that are fused first: one, or the initialisation of a tensor and its accumulating update.
+/// Statements that are fused first: one, the initialisation of a tensor and its accumulating update, or those of an ordered loop.
 using Unit = std::vector<int>;
 
 /// Fused units, in an order the dependences allow, and the coincident members of their common outer band.
@@ -20,13 +20,21 @@ struct Cluster {
   std::vector<int> statements() const;
 };
 
-/// The statements of \p scop in program order, where an initialisation moves down to the accumulation into its tensor.
+/// The \p statements of \p scop, in program order and all in the same \p depth ordered loops, where an initialisation moves down to
+/// the accumulation into its tensor. What is in one more loop is one unit.
 ///
 ///   S0: C = 0   S1: D = ...   S2: C += ...      {S1} {S0, S2}
-std::vector<Unit> units_of(const Scop& scop);
+std::vector<Unit> units_of(const Scop& scop, const std::vector<int>& statements, std::size_t depth);
+
+/// \p units, where those of ordered loops, of statements in the same \p depth others, are split into the smallest loops that the
+/// dependences of \p graph allow, in an order that they allow: what no circle of dependences joins.
+///
+///   for t { G(t) = X(t)  H(t) = G(t) + H(t-1)  Y(t) = H(t) }      {G} {H} {Y}
+std::vector<Unit> distribute_loops(const Scop& scop, const StatementGraph& graph, const std::vector<Unit>& units,
+                                   std::size_t depth);
 
 /// Fuses \p units, taken in their order, under \p options.fusion: each joins the last cluster that it can join without
-/// passing one it depends on, else it begins a cluster. Along the members that clusters share, all dependences in them
+/// passing one it depends on, else it begins a cluster; an ordered loop is a cluster of its own. Along the members that clusters share, all dependences in them
 /// have distance 0.
 ///
 /// Max: one shared member suffices. Preserve3Coincident: all shared members have one range, the units share data, and
@@ -36,14 +44,16 @@ std::vector<Unit> units_of(const Scop& scop);
 /// joins an outermost cluster only where that pays by \p criterion, if there is one.
 class Clustering {
  public:
+  /// Of statements in the same \p depth ordered loops, whose bands stand above.
   Clustering(const StatementGraph& graph, const Dependences& dependences, const MappingOptions& options,
-             const FusionCriterion* criterion = nullptr)
-      : graph_(graph), dependences_(dependences), options_(options), criterion_(criterion) {}
+             const FusionCriterion* criterion = nullptr, std::size_t depth = 0)
+      : graph_(graph), dependences_(dependences), options_(options), criterion_(criterion), depth_(depth) {}
 
   /// \p units as clusters, each as large as the options and the criterion allow, in an order that dependences allow.
   std::vector<Cluster> fuse(const std::vector<Unit>& units, const Free& free) const;
 
  private:
+  bool is_loop(const Unit& unit) const { return graph_.nodes[unit.front()].loops.size() > depth_; }
   bool join(Cluster& cluster, const Unit& unit, const Free& free) const;
   Rows rows_of(const Cluster& cluster, const Free& free) const;
   bool accept(const Cluster& cluster, const Free& free) const;
@@ -57,6 +67,7 @@ class Clustering {
   const Dependences& dependences_;
   const MappingOptions& options_;
   const FusionCriterion* criterion_;
+  const std::size_t depth_;
 };
 
 }  // namespace tc::polyhedral

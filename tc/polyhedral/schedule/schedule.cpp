@@ -1,6 +1,8 @@
 #include "tc/polyhedral/schedule/schedule.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/copy_tree.h"
@@ -14,13 +16,16 @@ namespace {
 /// Builds the tree from the root down. Functions take a leaf and return the node of its depth.
 class Scheduler {
  public:
+  /// Of statements that are in the same \p depth ordered loops, whose bands stand above.
   Scheduler(const Scop& scop, const Dependences& dependences, const MappingOptions& options,
-            const FusionCriterion* criterion)
+            const FusionCriterion* criterion, std::size_t depth = 0)
       : scop_(scop),
         dependences_(dependences),
         options_(options),
+        criterion_(criterion),
+        depth_(depth),
         graph_(scop, dependences),
-        clustering_(graph_, dependences, options, criterion) {
+        clustering_(graph_, dependences, options, criterion, depth) {
     for (const auto& statement : scop.statements) {
       targets_.push_back(range_name(statement.write.relation));
       results_.push_back(statement.write.relation.range_tuple_dim());
@@ -32,17 +37,25 @@ class Scheduler {
     if (scop_.statements.empty()) return leaf.schedule();
     Free free;
     for (const auto& node : graph_.nodes) free.emplace_back(node.size(), true);
-    return fused(leaf, units_of(scop_), free).schedule();
+    std::vector<int> all(scop_.statements.size());
+    std::iota(all.begin(), all.end(), 0);
+    return fused(leaf, units(all), free).schedule();
   }
 
  private:
   const Scop& scop_;
   const Dependences& dependences_;
   const MappingOptions& options_;
+  const FusionCriterion* criterion_;
+  std::size_t depth_;
   StatementGraph graph_;
   Clustering clustering_;
   std::vector<std::string> targets_;  ///< of each statement, what it writes
   std::vector<unsigned> results_;     ///< and the dimensions of that
+
+  std::vector<Unit> units(const std::vector<int>& statements) const {
+    return distribute_loops(scop_, graph_, units_of(scop_, statements, depth_), depth_);
+  }
 
   /// sequence over the clusters of \p units
   isl::schedule_node fused(isl::schedule_node leaf, const std::vector<Unit>& units, const Free& free) const {
@@ -52,7 +65,7 @@ class Scheduler {
         parts.back().units.insert(parts.back().units.end(), cluster.units.begin(), cluster.units.end());
         continue;
       }
-      if (!cluster.rows.empty() || cluster.statements().size() == 1 || is_one_number(cluster)) {
+      if (!cluster.rows.empty() || cluster.statements().size() == 1 || is_one_number(cluster) || is_loop(cluster)) {
         parts.push_back(std::move(cluster));
         continue;
       }
@@ -119,8 +132,52 @@ class Scheduler {
     for (const auto& row : cluster.rows)
       for (const auto& [statement, term] : row.terms) free[statement][term.iterator] = false;
     if (!cluster.rows.empty()) leaf = insert_band(leaf, statements, cluster.rows, true, true).child(0);
-    leaf = statements.size() > 1 ? fused(leaf, cluster.units, free) : rest(leaf, statements[0], free);
+    if (is_loop(cluster))
+      leaf = in_loop(leaf, statements, free);
+    else
+      leaf = statements.size() > 1 ? fused(leaf, cluster.units, free) : rest(leaf, statements[0], free);
     return cluster.rows.empty() ? leaf : leaf.parent();
+  }
+
+  /// Is \p cluster the statements of an ordered loop that stands nowhere above?
+  bool is_loop(const Cluster& cluster) const {
+    return scop_.statements[cluster.statements().front()].loops.size() > depth_;
+  }
+
+  /// band [t] around \p statements, those of an ordered loop over t, as they are scheduled in one iteration of it.
+  isl::schedule_node in_loop(isl::schedule_node leaf, const std::vector<int>& statements, Free free) const {
+    const auto iterator = [&](int statement) { return scop_.statements[statement].loops[depth_].iterator; };
+    const bool runs = free[statements[0]][iterator(statements[0])];
+    Row row;
+    for (int statement : statements) {
+      row.terms[statement] = {iterator(statement)};
+      free[statement][iterator(statement)] = false;
+    }
+    if (runs) leaf = insert_band(leaf, statements, {row}, true, false).child(0);
+    const auto within = in_one_iteration_of(statements);
+    const Scheduler inner(scop_, within, options_, criterion_, depth_ + 1);
+    leaf = inner.fused(leaf, inner.units(statements), free);
+    return runs ? leaf.parent() : leaf;
+  }
+
+  /// The dependences among \p statements, those of an ordered loop, within one iteration.
+  Dependences in_one_iteration_of(const std::vector<int>& statements) const {
+    std::map<std::string, int> iterators;
+    for (int statement : statements)
+      iterators[graph_.nodes[statement].id] = scop_.statements[statement].loops[depth_].iterator;
+    const auto within = [&](const isl::union_map& all) {
+      auto result = isl::union_map::empty(scop_.ctx());
+      for (const auto& pairs : elements(all.map_list())) {
+        const auto source = iterators.find(domain_name(pairs)), sink = iterators.find(range_name(pairs));
+        if (source == iterators.end() || sink == iterators.end()) continue;
+        const auto same =
+            call(scop_.ctx(), isl_map_equate, pairs.copy(), isl_dim_in, source->second, isl_dim_out, sink->second);
+        if (!same.is_empty()) result = result.unite(same.to_union_map());
+      }
+      return result;
+    };
+    return {within(dependences_.flow), within(dependences_.anti), within(dependences_.output),
+            within(dependences_.validity), within(dependences_.coincidence)};
   }
 
   /// The free iterators of one statement, in their order: none of them is coincident.

@@ -115,6 +115,7 @@ StatementGraph::Node make_node(const Statement& statement) {
   node.domain = statement.domain;
   node.accumulates = statement.accumulates;
   node.padded = statement.padded;
+  node.loops = statement.loops;
   for (const auto& read : statement.reads) node.reads.insert(range_name(read.relation));
   node.order = left_hand_order(statement);
   node.coincident.assign(node.order.size(), true);

@@ -30,8 +30,9 @@ class StatementGraph {
     std::string id;
     isl::set domain;
     bool accumulates = false;
-    bool padded = false;                    ///< Statement::padded
-    std::set<std::string> reads;            ///< names of tensors
+    bool padded = false;                        ///< Statement::padded
+    std::vector<Statement::OrderedLoop> loops;  ///< Statement::loops
+    std::set<std::string> reads;                ///< names of tensors
     std::vector<int> order;                 ///< iterators: those of the left-hand side in its order, then the others
     std::vector<std::int64_t> min, extent;  ///< of each iterator
     std::vector<bool> coincident;           ///< all of the statement's own dependences have distance 0

@@ -1,0 +1,114 @@
+#include "tc/cpu/stmt/peel_recurrences.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tc::cpu {
+namespace {
+
+using Halide::Expr;
+namespace ir = Halide::Internal;
+using ir::Stmt;
+
+/// Iterations that are run apart: a recurrence reads few steps back.
+constexpr std::int64_t most_peeled = 4;
+
+/// The buffers that a statement stores to.
+class StoredBuffers : public ir::IRVisitor {
+ public:
+  explicit StoredBuffers(const Stmt& body) { body.accept(this); }
+  std::set<std::string> names;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Store* op) override {
+    names.insert(op->name);
+    ir::IRVisitor::visit(op);
+  }
+};
+
+/// The number c of the condition `c <= loop`; nothing for other conditions.
+std::optional<std::int64_t> first_of(const Expr& condition, const std::string& loop) {
+  const auto* least = condition.as<ir::LE>();
+  const auto* variable = least ? least->b.as<ir::Variable>() : nullptr;
+  const auto* first = least ? ir::as_const_int(least->a) : nullptr;
+  if (!variable || variable->name != loop || !first) return std::nullopt;
+  return *first;
+}
+
+const ir::Call* conditional(const ir::Call* op) {
+  return op->is_intrinsic(ir::Call::if_then_else) && op->args.size() == 3 ? op : nullptr;
+}
+
+/// The numbers c of the conditions `c <= loop` in a body that guard a read of what the body stores.
+class GuardedSteps : public ir::IRVisitor {
+ public:
+  GuardedSteps(const Stmt& body, const std::string& loop) : stored_(StoredBuffers(body).names), loop_(loop) {
+    body.accept(this);
+  }
+  std::set<std::int64_t> found;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Call* op) override {
+    const auto first = conditional(op) ? first_of(op->args[0], loop_) : std::nullopt;
+    if (first) guards_.push_back(*first);
+    ir::IRVisitor::visit(op);
+    if (first) guards_.pop_back();
+  }
+  void visit(const ir::Load* op) override {
+    if (stored_.count(op->name)) found.insert(guards_.begin(), guards_.end());
+    ir::IRVisitor::visit(op);
+  }
+  const std::set<std::string> stored_;
+  const std::string& loop_;
+  std::vector<std::int64_t> guards_;
+};
+
+/// Takes the conditions `c <= loop` for true where c is at most \p first.
+class FromIteration : public ir::IRMutator {
+ public:
+  FromIteration(const std::string& loop, std::int64_t first) : loop_(loop), first_(first) {}
+
+ private:
+  using ir::IRMutator::visit;
+  Expr visit(const ir::Call* op) override {
+    const auto first = conditional(op) ? first_of(op->args[0], loop_) : std::nullopt;
+    return first && *first <= first_ ? mutate(op->args[1]) : ir::IRMutator::visit(op);
+  }
+  const std::string& loop_;
+  std::int64_t first_;
+};
+
+class Peel : public ir::IRMutator {
+ private:
+  using ir::IRMutator::visit;
+  Stmt visit(const ir::For* op) override {
+    const Stmt inner = ir::IRMutator::visit(op);
+    const auto* loop = inner.as<ir::For>();
+    const auto *min = loop ? ir::as_const_int(loop->min) : nullptr,
+               *extent = loop ? ir::as_const_int(loop->extent) : nullptr;
+    if (!min || !extent || loop->for_type != ir::ForType::Serial) return inner;
+    const auto steps = GuardedSteps(loop->body, loop->name).found;
+    const auto cut = std::find_if(steps.rbegin(), steps.rend(), [&](std::int64_t step) {
+      return *min < step && step <= *min + std::min(most_peeled, *extent - 1);
+    });
+    if (cut == steps.rend()) return inner;
+    const auto part = [&](std::int64_t from, std::int64_t to, const Stmt& body) {
+      const auto number = [&](std::int64_t value) { return ir::make_const(loop->min.type(), value); };
+      return ir::For::make(loop->name, number(from), number(to - from), loop->for_type, loop->device_api, body);
+    };
+    return ir::Block::make(part(*min, *cut, loop->body),
+                           part(*cut, *min + *extent, FromIteration(loop->name, *cut).mutate(loop->body)));
+  }
+};
+
+}  // namespace
+
+Stmt peel_recurrences(const Stmt& body) { return Peel().mutate(body); }
+
+}  // namespace tc::cpu
