@@ -69,19 +69,22 @@ class GuardedSteps : public ir::IRVisitor {
   std::vector<std::int64_t> guards_;
 };
 
-/// Takes the conditions `c <= loop` for true where c is at most \p first.
-class FromIteration : public ir::IRMutator {
+/// Decides the conditions `c <= loop` that hold in all iterations from \p first to \p last, or in none.
+class DecideSteps : public ir::IRMutator {
  public:
-  FromIteration(const std::string& loop, std::int64_t first) : loop_(loop), first_(first) {}
+  DecideSteps(const std::string& loop, std::int64_t first, std::int64_t last)
+      : loop_(loop), first_(first), last_(last) {}
 
  private:
   using ir::IRMutator::visit;
   Expr visit(const ir::Call* op) override {
-    const auto first = conditional(op) ? first_of(op->args[0], loop_) : std::nullopt;
-    return first && *first <= first_ ? mutate(op->args[1]) : ir::IRMutator::visit(op);
+    const auto step = conditional(op) ? first_of(op->args[0], loop_) : std::nullopt;
+    if (step && *step <= first_) return mutate(op->args[1]);
+    if (step && *step > last_) return mutate(op->args[2]);
+    return ir::IRMutator::visit(op);
   }
   const std::string& loop_;
-  std::int64_t first_;
+  std::int64_t first_, last_;
 };
 
 class Peel : public ir::IRMutator {
@@ -98,12 +101,12 @@ class Peel : public ir::IRMutator {
       return *min < step && step <= *min + std::min(most_peeled, *extent - 1);
     });
     if (cut == steps.rend()) return inner;
-    const auto part = [&](std::int64_t from, std::int64_t to, const Stmt& body) {
+    const auto part = [&](std::int64_t from, std::int64_t to) {
       const auto number = [&](std::int64_t value) { return ir::make_const(loop->min.type(), value); };
+      const Stmt body = DecideSteps(loop->name, from, to - 1).mutate(loop->body);
       return ir::For::make(loop->name, number(from), number(to - from), loop->for_type, loop->device_api, body);
     };
-    return ir::Block::make(part(*min, *cut, loop->body),
-                           part(*cut, *min + *extent, FromIteration(loop->name, *cut).mutate(loop->body)));
+    return ir::Block::make(part(*min, *cut), part(*cut, *min + *extent));
   }
 };
 

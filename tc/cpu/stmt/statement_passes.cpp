@@ -5,6 +5,7 @@
 #include "tc/cpu/prefetch/prefetch.h"
 #include "tc/cpu/prefetch/prefetch_panels.h"
 #include "tc/cpu/prefetch/prefetch_tiles.h"
+#include "tc/cpu/stmt/carry_values.h"
 #include "tc/cpu/stmt/combine_dots.h"
 #include "tc/cpu/stmt/drop_zero_sums.h"
 #include "tc/cpu/stmt/expand_divisions.h"
@@ -32,6 +33,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"peel_recurrences", [](const Stmt& body, const Settings&) { return peel_recurrences(body); }, true},
       {"unswitch_guards", [](const Stmt& body, const Settings&) { return unswitch_guards(body); }, true},
       {"drop_zero_sums", [](const Stmt& body, const Settings&) { return drop_zero_sums(body); }},
+      {"carry_values", [](const Stmt& body, const Settings&) { return carry_values(body); }},
       {"prefetch",
        [](const Stmt& body, const Settings& how) {
          return how.prefetch ? prefetch(body, how.target, {how.prefetch_distance}) : body;

@@ -106,6 +106,7 @@ const BackEnd& cpu_back_end() {
                                 .runs_in_place = true,
                                 .binds_constants = true,
                                 .splits_residues = true,
+                                .runs_reductions_in_order = true,
                                 .machine = cpu_machine()};
   return back_end;
 }

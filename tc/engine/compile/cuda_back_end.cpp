@@ -186,6 +186,7 @@ const BackEnd& cuda_back_end() {
                                 .runs_in_place = false,
                                 .binds_constants = false,
                                 .splits_residues = false,
+                                .runs_reductions_in_order = false,
                                 .machine = cuda_machine()};
   return back_end;
 }

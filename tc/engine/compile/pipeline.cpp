@@ -7,6 +7,7 @@
 #include "tc/halide_bridge/lower/extract_scop.h"
 #include "tc/halide_bridge/lower/hoist_invariants.h"
 #include "tc/halide_bridge/lower/lower.h"
+#include "tc/halide_bridge/lower/running_reductions.h"
 #include "tc/halide_bridge/lower/scatter_matches.h"
 #include "tc/halide_bridge/lower/split_residues.h"
 
@@ -34,6 +35,7 @@ void lower(CompileState& state) {
     named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
     program = halide_bridge::split_residues(program, named);
   }
+  if (state.back_end->runs_reductions_in_order) program = halide_bridge::running_reductions(program);
   state.program = std::make_shared<halide_bridge::Program>(
       halide_bridge::hoist_invariants(halide_bridge::scatter_matches(program)));
   for (auto& launch : state.program->launches)

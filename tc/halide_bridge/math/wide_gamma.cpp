@@ -4,17 +4,17 @@ namespace tc::halide_bridge::line::wide {
 namespace {
 
 /// From here on Stirling's series is used.
-constexpr double large = 6;
+constexpr double asymptotic = 6;
 
 /// An argument near 2, 2 + d, and p such that lgamma(x) = lgamma(2 + d) + log p, or - log p where x is below 5/4.
 struct Shifted {
   Vec d, p;
 };
 
-/// For 0 <= x < large. Near the zero at 1, where d = x - 1, it is exact.
+/// For 0 <= x < asymptotic. Near the zero at 1, where d = x - 1, it is exact.
 Shifted shifted(const Vec& x) {
   Vec p = x.number(1), y = x;
-  for (double step = 2.25; step < large; ++step) {
+  for (double step = 2.25; step < asymptotic; ++step) {
     Vec above = y > 2.25, lower = y - 1;
     p = select(above, p * lower, p);
     y = select(above, lower, y);
@@ -25,10 +25,10 @@ Shifted shifted(const Vec& x) {
 
 /// lgamma of x >= 0 or NaN.
 Vec positive(const Vec& x, Accuracy accuracy) {
-  Vec is_large = !(x < large);
+  Vec is_large = !(x < asymptotic);
   auto [d, p] = shifted(select(is_large, 2, x));
   Vec logarithm = log(select(is_large, x, p), accuracy);
-  Vec inverse = 1 / select(is_large, x, large);
+  Vec inverse = 1 / select(is_large, x, asymptotic);
   Vec series = fma(inverse, polynomial(Polynomial::Stirling, inverse * inverse, accuracy), 0.4189385332046727);
   Vec far = fma(x - 0.5, logarithm - 1, series);
   Vec near = fma(d * (d + 1), polynomial(Polynomial::Gamma, d, accuracy), select(x < 1.25, -logarithm, logarithm));

@@ -36,6 +36,7 @@ class LayoutApplication {
       : old_(function.def), old_ranges_(function.ranges), sizes_(sizes), layouts_(layouts), proofs_(proofs) {}
 
   LaidOutDef run() {
+    if (has_loops(old_)) throw OptionsError(str("'", old_.name, "' holds a loop: its tensors keep their layouts"));
     check_preconditions(old_ranges_, sizes_);
     place_tensors();
     check_written();

@@ -77,11 +77,10 @@ def test_what_the_language_has_no_text_for_runs_in_torch_and_is_told(caplog):
 
 def test_a_reason_says_why():
     def model(x, i):
-        return x.cumsum(0) + (i & 3)
+        return x.exp() + (i & 3)
 
     torch.compile(model, backend="tc")(torch.randn(2000), torch.arange(2000))
     reasons = {target: why for _, target, why in tct.reports()[0].left}
-    assert "costs their square" in reasons["aten.cumsum.default"]
     assert "bits of integers" in reasons["aten.bitwise_and.Scalar"]
 
 
@@ -375,6 +374,18 @@ def test_running_sums_are_as_exact_as_torchs():
         x = 1000 + torch.randn(5, size)
         ours, eager, exact = torch.compile(lambda x: (x * 1).cumsum(1), backend="tc")(x), x.cumsum(1), x.double().cumsum(1)
         assert (ours - exact).abs().max() <= 2 * (eager - exact).abs().max()
+        assert not tct.reports()[-1].left
+
+
+def test_running_products_and_gradients_of_running_sums():
+    torch.manual_seed(0)
+    x = (1 + torch.randn(3, 200) / 20).requires_grad_()
+    for function in (lambda x: (x * 2).cumsum(1).tanh().sum(), lambda x: (x * 1).cumprod(1).sum()):
+        torch._dynamo.reset()
+        ours = torch.compile(function, backend="tc")(x)
+        assert torch.allclose(ours, function(x), rtol=1e-4)
+        got, want = torch.autograd.grad(ours, x)[0], torch.autograd.grad(function(x), x)[0]
+        assert torch.allclose(got, want, rtol=1e-3, atol=1e-4)
 
 
 def test_random_numbers_are_torchs():

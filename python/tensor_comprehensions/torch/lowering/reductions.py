@@ -6,8 +6,8 @@ from ..expression import FLOATS, Index, Literal, call, cast, where
 from ..values import iterators
 from .registry import dimensions, lowers, refuse, split_iterators
 
-LONGEST_CUMULATIVE = 8
-"""A running sum is written as a sum over all elements before: O(n²), which torch's own running sum beats beyond this length."""
+LONGEST_SQUARE = 64
+"""Terms of a running reduction that are taken where no thread runs it in order: more cost their square."""
 
 LONGEST_ACCUMULATION = 256
 """Terms that one accumulator of float32 takes in turn: a sum of a hundred thousand is off by 5e-6, torch's by 1e-7."""
@@ -210,19 +210,25 @@ lowers("max.dim")(arg_extreme("max=!", 2))
 lowers("min.dim")(arg_extreme("min=!", 2))
 
 
-@lowers("cumsum")
-def cumsum(b, x, dim, dtype=None):
-    """Sums of float32 accumulate in float64, as torch's do."""
-    if x.rank == 0:
-        return rounded(b, b.materialise(x), b.out_dtype)
-    dim %= x.rank
-    refuse(
-        x.shape[dim] > LONGEST_CUMULATIVE,
-        f"a running sum of more than {LONGEST_CUMULATIVE} elements costs their square",
-    )
-    own = {"float32": "float64"}.get(b.out_dtype, opmath(b.out_dtype))
-    its = iterators(x.shape)
-    before = Index("u", x.shape[dim])
-    subscripts = [before if d == dim else i for d, i in enumerate(its)]
-    term = where(before <= its[dim], cast(x.at(subscripts), own), 0)
-    return rounded(b, b.sum(its, term, own), b.out_dtype)
+def cumulative(operator, identity):
+    """The lowering of reductions over all elements up to each: the compiler runs them in order."""
+
+    def lower(b, x, dim, dtype=None):
+        """Sums and products of float32 accumulate in float64, as torch's do."""
+        if x.rank == 0:
+            return rounded(b, b.materialise(x), b.out_dtype)
+        dim %= x.rank
+        on_cpu = b.result().device.type == "cpu"
+        refuse(not on_cpu and x.shape[dim] > LONGEST_SQUARE, "on this device a running reduction costs the square of its terms")
+        own = {"float32": "float64"}.get(b.out_dtype, opmath(b.out_dtype))
+        its = iterators(x.shape)
+        before = Index("u", x.shape[dim])
+        subscripts = [before if d == dim else i for d, i in enumerate(its)]
+        term = where(before <= its[dim], cast(x.at(subscripts), own), identity)
+        return rounded(b, b.define(its, term, operator, own), b.out_dtype)
+
+    return lower
+
+
+lowers("cumsum")(cumulative("+=!", 0))
+lowers("cumprod")(cumulative("*=!", 1))

@@ -1,0 +1,69 @@
+#include "tc/cpu/stmt/carry_values.h"
+
+#include <gtest/gtest.h>
+
+#include "test/cpu/halide_statements.h"
+
+namespace tc::cpu {
+namespace {
+
+using Halide::Expr;
+using Halide::Int;
+namespace ir = Halide::Internal;
+using ir::Stmt;
+
+Expr element(const char* name, const Expr& index) {
+  return ir::Load::make(Int(32), name, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), {});
+}
+
+/// for t in 1:11: H[at] = value
+Stmt steps(const Expr& at, const Expr& value, ir::ForType type = ir::ForType::Serial) {
+  const Stmt store = ir::Store::make("H", value, at, ir::Parameter(), ir::const_true(), {});
+  return ir::For::make("t", 1, 10, type, Halide::DeviceAPI::None, store);
+}
+
+/// Loads of H inside of loops, and allocations.
+class Found : public ir::IRVisitor {
+ public:
+  explicit Found(const Stmt& stmt) { stmt.accept(this); }
+  int loads = 0, allocations = 0;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::For* op) override {
+    ++depth_;
+    ir::IRVisitor::visit(op);
+    --depth_;
+  }
+  void visit(const ir::Load* op) override {
+    loads += op->name == "H" && depth_ > 0;
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::Allocate* op) override {
+    ++allocations;
+    ir::IRVisitor::visit(op);
+  }
+  int depth_ = 0;
+};
+
+TEST(CarryValues, WhatTheIterationBeforeStoredIsInARegister) {
+  const Expr t = variable("t");
+  for (const Expr& at : {t, 3 * t + 5, 20 - t}) {
+    const Expr before = ir::simplify(ir::substitute("t", t - 1, at));
+    const Found found(carry_values(steps(at, element("H", before) + element("X", t))));
+    EXPECT_EQ(found.allocations, 1);
+    EXPECT_EQ(found.loads, 0);
+  }
+}
+
+TEST(CarryValues, OtherReadsStay) {
+  const Expr t = variable("t");
+  EXPECT_EQ(Found(carry_values(steps(t, element("H", t - 2)))).allocations, 0) << "two iterations back";
+  EXPECT_EQ(Found(carry_values(steps(t, element("H", t - 1), ir::ForType::Parallel))).allocations, 0);
+  const Expr guarded =
+      ir::Call::make(Int(32), ir::Call::if_then_else, {t > 3, element("H", t - 1), Expr(0)}, ir::Call::PureIntrinsic);
+  EXPECT_EQ(Found(carry_values(steps(t, guarded))).allocations, 0) << "not in every iteration";
+}
+
+}  // namespace
+}  // namespace tc::cpu
