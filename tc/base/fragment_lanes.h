@@ -1,7 +1,8 @@
 #pragma once
 
 /// Which element of its operands a lane of a warp holds for the matrix instructions of PTX (`mma.sync.aligned.m16n8kN`,
-/// N = 256 bits of an element), by the formulas of the PTX manual: groupID is lane / 4, threadID_in_group lane % 4.
+/// N = 256 bits of an element), by the formulas of the PTX manual: groupID is lane / 4, threadID_in_group lane % 4. Where
+/// operands lie in shared memory and who holds which sum for those of groups of 4 warps (`wgmma.mma_async`, m64nNk16).
 namespace tc::fragments {
 
 struct Element {
@@ -55,6 +56,24 @@ constexpr Element element_of_c(int lane, int i) {
 constexpr Element element_of_matrix(int bits, int lane, int i, bool transposed) {
   if (transposed) return {lane % 4 * 2 + i, lane / 4};
   return {lane / 4, lane % 4 * (32 / bits) + i};
+}
+
+/// The row and the column of D, 64 x N, of the \p i-th of the N / 2 sums that thread \p thread of a group of 128 holds.
+constexpr Element element_of_group(int thread, int i) {
+  return {16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2), 8 * (i / 4) + thread % 4 * 2 + i % 2};
+}
+
+/// The byte at which the element \p along (a row of A, a column of B) and \p step of an operand of 16-bit elements lies in
+/// shared memory, in the 128-byte swizzled layout from byte \p start on; \p transposed: rows of 128 bytes lie along m or n,
+/// not along k. 8 rows are \p stride bytes from the next 8; of transposed ones, 64 elements \p leading bytes from the next.
+/// Byte 0 is a multiple of 1024.
+constexpr unsigned byte_of_operand(unsigned start, unsigned leading, unsigned stride, bool transposed, int along,
+                                   int step) {
+  const auto row = static_cast<unsigned>(transposed ? step : along),
+             column = static_cast<unsigned>(transposed ? along : step);
+  const unsigned plain =
+      start + row / 8 * stride + row % 8 * 128 + (transposed ? column / 64 * leading : 0) + column % 64 * 2;
+  return plain ^ (plain >> 7 & 7) << 4;
 }
 
 }  // namespace tc::fragments

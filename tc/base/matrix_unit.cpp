@@ -8,6 +8,14 @@ namespace {
 constexpr MatrixUnit units[] = {
     {"m16n8k16", "tc_multiply_m16n8k16_bf16", DType::BFloat16, DType::Float32, 16, 8, 16},
     {"m16n8k16", "tc_multiply_m16n8k16_f16", DType::Float16, DType::Float32, 16, 8, 16},
+    {"m64n64k16", "tc_multiply_m64n64k16_bf16", DType::BFloat16, DType::Float32, 64, 64, 16, 4, true},
+    {"m64n128k16", "tc_multiply_m64n128k16_bf16", DType::BFloat16, DType::Float32, 64, 128, 16, 4, true},
+    {"m64n192k16", "tc_multiply_m64n192k16_bf16", DType::BFloat16, DType::Float32, 64, 192, 16, 4, true},
+    {"m64n256k16", "tc_multiply_m64n256k16_bf16", DType::BFloat16, DType::Float32, 64, 256, 16, 4, true},
+    {"m64n64k16", "tc_multiply_m64n64k16_f16", DType::Float16, DType::Float32, 64, 64, 16, 4, true},
+    {"m64n128k16", "tc_multiply_m64n128k16_f16", DType::Float16, DType::Float32, 64, 128, 16, 4, true},
+    {"m64n192k16", "tc_multiply_m64n192k16_f16", DType::Float16, DType::Float32, 64, 192, 16, 4, true},
+    {"m64n256k16", "tc_multiply_m64n256k16_f16", DType::Float16, DType::Float32, 64, 256, 16, 4, true},
 };
 
 template <typename Holds>

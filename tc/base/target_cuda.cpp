@@ -15,13 +15,13 @@ using target_text::size_text;
 struct Row {
   const char* architecture;
   int multiprocessors, multiprocessor_threads, multiprocessor_blocks, multiprocessor_shared, requested_shared, l2;
-  bool asynchronous_copies = true;
+  bool asynchronous_copies = true, group_units = false;
 };
 
 constexpr Row rows[] = {
     {"sm_75", 40, 1024, 16, 64, 64, 4, false}, {"sm_80", 108, 2048, 32, 164, 163, 40},
     {"sm_86", 84, 1536, 16, 100, 99, 6},       {"sm_87", 16, 1536, 16, 164, 163, 4},
-    {"sm_89", 128, 1536, 24, 100, 99, 72},     {"sm_90", 132, 2048, 32, 228, 227, 50},
+    {"sm_89", 128, 1536, 24, 100, 99, 72},     {"sm_90", 132, 2048, 32, 228, 227, 50, true, true},
     {"sm_100", 148, 2048, 32, 228, 227, 126},  {"sm_103", 148, 2048, 32, 228, 227, 126},
     {"sm_110", 20, 1536, 24, 228, 227, 32},    {"sm_120", 170, 1536, 24, 100, 99, 96},
     {"sm_121", 48, 1536, 24, 100, 99, 24},
@@ -102,6 +102,7 @@ GridLimits GridLimits::of(std::string_view architecture) {
   grid.reserved_shared_bytes = row->multiprocessor_shared == row->requested_shared ? 0 : 1 << 10;
   grid.l2_bytes = std::int64_t{row->l2} << 20;
   grid.asynchronous_copies = grid.matrix_units = row->asynchronous_copies;
+  grid.group_units = row->group_units;
   return grid;
 }
 

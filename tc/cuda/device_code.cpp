@@ -95,12 +95,13 @@ DeviceCode DeviceCode::deserialise(const std::string& bytes) {
 DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture,
                              const Cancellation& cancellation) {
   DeviceCode code;
-  code.architecture = architecture;
   code.text = program_text(kernels);
+  const bool needs_own = code.text.find("tc_matrix(") != std::string::npos && !architecture.ends_with('a');
+  code.architecture = architecture + (needs_own ? "a" : "");
   for (const auto& kernel : kernels)
     code.kernels.push_back({kernel.name, kernel.shape, kernel.shared_bytes, kernel.aligned});
   if (kernels.empty()) return code;
-  auto cubin = compile_cubin(code.text, architecture, cancellation);
+  auto cubin = compile_cubin(code.text, code.architecture, cancellation);
   code.cubin = std::move(cubin.bytes);
   code.log = std::move(cubin.log);
   return code;

@@ -234,13 +234,16 @@ Text KernelPrinter::call(const ir::Call* op) {
   if (op->is_intrinsic()) return intrinsic(op);
   auto name = function_name(op->name);
   if (!name) throw InternalError(str("the function ", op->name, " is unknown to the CUDA back end"));
-  std::vector<std::string> args;
-  for (std::size_t i = 0; i < op->args.size(); ++i) {
-    const auto* pointee = takes_pointer(*name, static_cast<int>(i)) ? op->args[i].as<ir::Load>() : nullptr;
-    args.push_back(pointee ? address(pointee->name, pointee->index) : argument(op->args[i]));
+  std::vector<std::string> args, of_template;
+  const int first = writes_through(*name, 0) ? 1 : 0, last = first + template_arguments(*name);
+  for (int i = 0; i < static_cast<int>(op->args.size()); ++i) {
+    const auto& arg = op->args[static_cast<std::size_t>(i)];
+    const auto* pointee = takes_pointer(*name, i) ? arg.as<ir::Load>() : nullptr;
+    (first <= i && i < last ? of_template : args)
+        .push_back(pointee ? address(pointee->name, pointee->index) : argument(arg));
   }
-  if (takes_template_argument(*name)) return {str(*name, "<", join(args), ">()"), prec::primary};
-  return {str(*name, "(", join(args), ")"), prec::primary};
+  auto parameters = of_template.empty() ? "" : str("<", join(of_template), ">");
+  return {str(*name, parameters, "(", join(args), ")"), prec::primary};
 }
 
 Text KernelPrinter::intrinsic(const ir::Call* op) {

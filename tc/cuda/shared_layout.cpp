@@ -89,8 +89,13 @@ class Swizzler : public ir::IRMutator {
       return ir::Ramp::make(moved(ramp->base, swizzle), ramp->stride, ramp->lanes);
     auto number = [&](std::int64_t value) { return ir::make_const(place.type(), value); };
     auto simple = [&](const Expr& e) { return ir::simplify(e, true, bounds_); };
-    Expr width = number(std::int64_t{1} << swizzle.to);
-    Expr piece = simple(place / width), rest = simple(place % width);
+    Expr width = number(std::int64_t{1} << swizzle.to), at = place;
+    if (swizzle.panel > 0) {
+      Expr panel = number(swizzle.panel), columns = number(swizzle.columns);
+      at = simple(simple(place % columns / panel) * number(swizzle.rows * swizzle.panel) +
+                  simple(place / columns) * panel + simple(place % panel));
+    }
+    Expr piece = simple(at / width), rest = simple(at % width);
     Expr row = piece;
     for (int bit = swizzle.to; bit < swizzle.from; ++bit) row = simple(row / number(2));
     Expr key = simple(row % number(std::int64_t{1} << swizzle.bits));

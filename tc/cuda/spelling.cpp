@@ -113,11 +113,18 @@ bool takes_pointer(const std::string& function, int index) {
   auto begins = [&](const char* name) { return function.rfind(name, 0) == 0; };
   if (begins("tc_atomic_") || function == "tc_last_block") return index == 0;
   if (begins("tc_copy_async_") || begins("tc_load_matrix_")) return index < 2;
+  if (is_group_product(function) || function == "tc_matrix") return index == 0;
   return begins("tc_multiply_") && index >= 4;
 }
 
-bool writes_through(const std::string& function, int index) { return index == 0 && takes_pointer(function, index); }
+bool writes_through(const std::string& function, int index) {
+  return index == 0 && function != "tc_matrix" && takes_pointer(function, index);
+}
 
-bool takes_template_argument(const std::string& function) { return function == "tc_copy_wait"; }
+int template_arguments(const std::string& function) {
+  return is_group_product(function) ? 3 : function == "tc_copy_wait" || function == "tc_unit_wait" ? 1 : 0;
+}
+
+bool is_group_product(const std::string& function) { return function.rfind("tc_multiply_m64", 0) == 0; }
 
 }  // namespace tc::cuda

@@ -24,7 +24,10 @@ std::optional<std::string> function_name(const std::string& name);
 bool takes_pointer(const std::string& function, int index);
 /// Does the prelude function \p function write through its pointer \p index?
 bool writes_through(const std::string& function, int index);
-/// Is the prelude function's one argument a template argument (tc_copy_wait<2>())?
-bool takes_template_argument(const std::string& function);
+/// How many arguments of a prelude function behind those that are pointers to write to are template arguments:
+/// tc_copy_wait<2>(), tc_multiply_m64n64k16_bf16<16, 0, 0>(sums, a, b).
+int template_arguments(const std::string& function);
+/// Is it a product of matrices by a group of warps, tc_multiply_m64...?
+bool is_group_product(const std::string& function);
 
 }  // namespace tc::cuda

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tc/base/str.h"
+#include "tc/cuda/spelling.h"
 
 namespace tc::cuda {
 namespace {
@@ -91,6 +92,7 @@ class Evaluator {
   }
 
   Value call(const ir::Call& op) const {
+    if (op.name == "tc_uniform") return value(op.args[0]);
     if (op.is_intrinsic(ir::Call::bitwise_xor))
       return both(op.args[0], op.args[1], [](auto a, auto b) { return a ^ b; });
     if (op.is_intrinsic(ir::Call::bitwise_and))
@@ -221,6 +223,7 @@ class Warp : public ir::IRVisitor {
     }
     if (op->name.rfind("tc_copy_async_", 0) == 0) return copy(op);
     if (op->name.rfind("tc_load_matrix_", 0) == 0) return matrix_rows(op);
+    if (is_group_product(op->name)) return;  // no lane reads, but the machine
     ir::IRVisitor::visit(op);
   }
 

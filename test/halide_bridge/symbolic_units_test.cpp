@@ -143,7 +143,7 @@ TEST_F(SymbolicUnitsTest, FindsAnInstructionOfAnotherType) {
 }
 
 TEST_F(SymbolicUnitsTest, FindsAWarpThatIsNotWhole) {
-  EXPECT_TRUE(finds({.threads = 24}, "a matrix unit runs without a whole warp"));
+  EXPECT_TRUE(finds({.threads = 24}, "a matrix unit runs without all of its warps"));
 }
 
 }  // namespace

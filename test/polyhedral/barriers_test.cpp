@@ -75,7 +75,7 @@ TEST_F(Barriers, AreAsFewAsSeparateAllPairs) {
 TEST_F(Barriers, WhatStandsBehindAStatementIsAddedToo) {
   auto scop = steps("i");
   auto where = one_block(scop, "{ S[k, i] -> [(i)]; T[k, i] -> [(i)] }");
-  auto result = insert_barriers(scop, where, {32, 1, 1}, 8, {{"S", copy_commit}, {"T", copy_wait + "_1"}});
+  auto result = insert_barriers(scop, where, {32, 1, 1}, 8, {{{"S", {copy_commit}}, {"T", {copy_wait + "_1"}}}});
   auto text = print_block(result.schedule);
   EXPECT_NE(text.find(copy_commit), std::string::npos) << text;
   EXPECT_NE(text.find(copy_wait + "_1"), std::string::npos) << text;

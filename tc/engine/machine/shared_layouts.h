@@ -19,7 +19,7 @@ struct SharedLayouts {
   std::map<std::string, cuda::Swizzle> swizzles;  ///< to be applied to the loop nest
 };
 
-/// Chooses the layouts with the fewest bank conflicts, as counted for some warps of \p body, the loop nest of \p
+/// Chooses the layouts that units of groups of warps ask for, else those with the fewest bank conflicts, as counted for some warps of \p body, the loop nest of \p
 /// kernel.
 SharedLayouts choose_shared_layouts(polyhedral::GridKernel& kernel, const Halide::Internal::Stmt& body,
                                     const GridLimits& limits);

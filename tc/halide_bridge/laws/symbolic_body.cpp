@@ -176,7 +176,7 @@ std::optional<Meeting> SymbolicBody::step_call(const ir::Evaluate* op, Thread& t
   const auto* call = op->value.as<ir::Call>();
   if (call && SymbolicUnits::is_unit(*call)) {
     thread.unit = call;
-    return Meeting{op, SymbolicUnits::warp};
+    return Meeting{op, SymbolicUnits::threads_of(*call)};
   }
   if (!call || !polyhedral::is_barrier(call->name)) return std::nullopt;
   return Meeting{op, call->name == polyhedral::warp_barrier ? grid_.warp_size : grid_.threads()};
@@ -184,7 +184,7 @@ std::optional<Meeting> SymbolicBody::step_call(const ir::Evaluate* op, Thread& t
 
 void SymbolicBody::meet(std::int64_t first, std::int64_t last) {
   if (const auto* unit = std::exchange(threads_[static_cast<std::size_t>(first)].unit, nullptr)) {
-    if (last - first != SymbolicUnits::warp) broken("a matrix unit runs without a whole warp");
+    if (last - first != SymbolicUnits::threads_of(*unit)) broken("a matrix unit runs without all of its warps");
     for (auto i = first; i < last; ++i) threads_[static_cast<std::size_t>(i)].unit = nullptr;
     return units_.run(*unit, first);
   }

@@ -10,7 +10,9 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 
-constexpr const char *load_prefix = "tc_load_matrix_", *multiply_prefix = "tc_multiply_m16n8k";
+constexpr const char *load_prefix = "tc_load_matrix_", *multiply_prefix = "tc_multiply_m16n8k",
+                     *group_prefix = "tc_multiply_m64n";
+constexpr int group_threads = 128, group_rows = 64, group_steps = 16, half_bytes = 2, descriptor_bytes = 16;
 
 bool begins(const std::string& name, const char* prefix) { return name.rfind(prefix, 0) == 0; }
 
@@ -31,10 +33,15 @@ const ir::Load& pointer(const Expr& argument) {
 void broken(const std::string& what) { throw InternalError(str("law 'body accesses' is broken: ", what)); }
 
 bool SymbolicUnits::is_unit(const ir::Call& call) {
-  return begins(call.name, load_prefix) || begins(call.name, multiply_prefix);
+  return begins(call.name, load_prefix) || begins(call.name, multiply_prefix) || begins(call.name, group_prefix);
+}
+
+std::int64_t SymbolicUnits::threads_of(const ir::Call& call) {
+  return begins(call.name, group_prefix) ? group_threads : warp;
 }
 
 void SymbolicUnits::run(const ir::Call& call, std::int64_t first) {
+  if (begins(call.name, group_prefix)) return multiply_group(call, first);
   begins(call.name, load_prefix) ? load(call, first) : multiply(call, first);
 }
 
@@ -106,6 +113,53 @@ void SymbolicUnits::multiply(const ir::Call& call, std::int64_t first) {
         access_.write(sum.name, address, {access_.read(sum.name, address, thread), left, right}, thread);
       }
     }
+}
+
+/// The symbols of the operand that \p described, tc_matrix(at, leading, stride) + ahead, says: for each of \p along rows of A
+/// or columns of B, of each step.
+std::vector<std::vector<std::uint64_t>> SymbolicUnits::operand_of_group(const Expr& described, bool transposed,
+                                                                        int along, std::int64_t first) {
+  const auto* sum = described.as<ir::Add>();
+  const auto* matrix = sum ? sum->a.as<ir::Call>() : described.as<ir::Call>();
+  if (!matrix || matrix->name != "tc_matrix") broken(str("a matrix unit is given ", described, " as an operand"));
+  const auto& begin = pointer(matrix->args[0]);
+  const auto number = [&](const Expr& expr, std::int64_t thread) { return access_.number(expr, thread); };
+  for (std::int64_t thread = first; thread < first + group_threads; ++thread)
+    if (number(begin.index, thread) != number(begin.index, first) ||
+        (sum && number(sum->b, thread) != number(sum->b, first)))
+      broken(str("threads of a group multiply different matrices of ", begin.name));
+  const auto start = number(begin.index, first) * half_bytes + (sum ? number(sum->b, first) * descriptor_bytes : 0);
+  std::vector<std::vector<std::uint64_t>> result(static_cast<std::size_t>(along));
+  for (int i = 0; i < along; ++i)
+    for (int k = 0; k < group_steps; ++k) {
+      const auto byte = fragments::byte_of_operand(
+          static_cast<unsigned>(start), static_cast<unsigned>(number(matrix->args[1], first)),
+          static_cast<unsigned>(number(matrix->args[2], first)), transposed, i, k);
+      result[static_cast<std::size_t>(i)].push_back(access_.read(begin.name, byte / half_bytes, first));
+    }
+  return result;
+}
+
+void SymbolicUnits::multiply_group(const ir::Call& call, std::int64_t first) {
+  const int columns = std::stoi(call.name.substr(std::string(group_prefix).size()));
+  const auto flag = [&](std::size_t i) { return access_.number(call.args[i], first); };
+  if (first % group_threads != 0) broken("a group of warps begins in the middle of one");
+  const auto a = operand_of_group(call.args[4], flag(2) != 0, group_rows, first),
+             b = operand_of_group(call.args[5], flag(3) != 0, columns, first);
+  const auto& sum = pointer(call.args[0]);
+  for (int thread = 0; thread < group_threads; ++thread) {
+    const auto begin = access_.number(sum.index, first + thread);
+    for (int i = 0; i < columns / 2; ++i) {
+      const auto at = fragments::element_of_group(thread, i);
+      const auto address = begin + i / 2 % 2 * flag(1) + i / 4 * 2 + i % 2;
+      for (std::size_t k = 0; k < group_steps; ++k) {
+        const auto left = a[static_cast<std::size_t>(at.row)][k], right = b[static_cast<std::size_t>(at.column)][k];
+        if (left == SymbolicMemory::constant && right == SymbolicMemory::constant) continue;
+        access_.write(sum.name, address, {access_.read(sum.name, address, first + thread), left, right},
+                      first + thread);
+      }
+    }
+  }
 }
 
 }  // namespace tc::halide_bridge

@@ -16,7 +16,7 @@ namespace tc::halide_bridge {
 /// Throws the InternalError that says \p what about a body that breaks the law.
 [[noreturn]] void broken(const std::string& what);
 
-/// Matrix instructions of warps, tc_load_matrix_... and tc_multiply_..., on symbols. Which lane holds which element is as the
+/// Matrix instructions of warps and of groups of them, tc_load_matrix_... and tc_multiply_..., on symbols. Which lane holds which element is as the
 /// manual of PTX has it (tc/base/fragment_lanes.h), not as passes lay fragments out.
 class SymbolicUnits {
  public:
@@ -32,10 +32,11 @@ class SymbolicUnits {
 
   /// The threads that run an instruction together.
   static constexpr std::int64_t warp = 32;
+  static std::int64_t threads_of(const Halide::Internal::Call& call);
   /// Does \p call run one?
   static bool is_unit(const Halide::Internal::Call& call);
 
-  /// Runs \p call in the warp of threads that begins with \p first. Throws InternalError where it loads rows that are not
+  /// Runs \p call in the warp, or group of 4, of threads that begins with \p first. Throws InternalError where it loads rows that are not
   /// aligned or multiplies what no instruction loaded.
   void run(const Halide::Internal::Call& call, std::int64_t first);
   /// The words of \p fragment that \p thread has hold nothing any more.
@@ -46,6 +47,9 @@ class SymbolicUnits {
 
   void load(const Halide::Internal::Call& call, std::int64_t first);
   void multiply(const Halide::Internal::Call& call, std::int64_t first);
+  void multiply_group(const Halide::Internal::Call& call, std::int64_t first);
+  std::vector<std::vector<std::uint64_t>> operand_of_group(const Halide::Expr& described, bool transposed, int along,
+                                                           std::int64_t first);
   std::uint64_t element(const Halide::Expr& fragment, std::int64_t thread, int i, int bits);
 
   Access access_;

@@ -230,7 +230,7 @@ void SymbolicEvaluator::visit(const ir::Call* op) {
     result_ = {element_(*op, subscripts)};
     return;
   }
-  if (op->is_intrinsic(ir::Call::strict_float)) return op->args[0].accept(this);
+  if (op->is_intrinsic(ir::Call::strict_float) || op->name == "tc_uniform") return op->args[0].accept(this);
   if (op->is_intrinsic(ir::Call::bitwise_xor)) return exclusive_or(op);
   auto value = unknown(op->type.lanes());
   for (const auto& arg : op->args) {

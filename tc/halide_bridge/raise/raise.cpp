@@ -34,6 +34,26 @@ std::string variable_of(const std::string& parameter) {
 constexpr std::int64_t max_unrolled_trips = 64;
 enum class Mode { Serial, Unroll, Vector };
 
+/// \p body with the values that tc_uniform makes known to be the same in a warp computed before anything else.
+Stmt with_uniform_values_first(const Stmt& body) {
+  struct Namer : ir::IRMutator {
+    using ir::IRMutator::visit;
+    std::vector<Expr> values;
+    static std::string name(std::size_t i) { return str("uniform$", i); }
+    Expr visit(const ir::Call* op) override {
+      if (op->name != "tc_uniform") return ir::IRMutator::visit(op);
+      std::size_t i = 0;
+      while (i < values.size() && !ir::equal(values[i], op)) ++i;
+      if (i == values.size()) values.emplace_back(op);
+      return ir::Variable::make(op->type, name(i));
+    }
+  } namer;
+  Stmt result = namer.mutate(body);
+  for (std::size_t i = namer.values.size(); i-- > 0;)
+    result = ir::LetStmt::make(Namer::name(i), namer.values[i], result);
+  return result;
+}
+
 class Raiser {
  public:
   Raiser(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program, const RaiseOptions& options)
@@ -45,7 +65,7 @@ class Raiser {
     Stmt body = node(ast_.root, Mode::Serial);
     for (const auto& tensor : scop_.tensors)
       if (lives_in_kernel(tensor)) body = allocate_buffer(tensor, body);
-    return body;
+    return with_uniform_values_first(body);
   }
 
  private:
@@ -80,11 +100,9 @@ class Raiser {
   Stmt site(const polyhedral::Site& at) {
     if (!polyhedral::is_synchronisation(at.statement)) return raise_body(at, scop_, program_, environment_, lanes_);
     std::vector<Expr> arguments;
-    if (auto left = polyhedral::groups_left(at.statement); left >= 0) arguments.push_back(left);
-    for (const auto& name :
-         {polyhedral::block_barrier, polyhedral::warp_barrier, polyhedral::copy_commit, polyhedral::copy_wait})
-      if (at.statement.rfind(name, 0) == 0) return function_call(name, arguments);
-    throw InternalError(str("no function does what '", at.statement, "' stands for"));
+    for (auto left : {polyhedral::groups_left(at.statement), polyhedral::unit_groups_left(at.statement)})
+      if (left >= 0) arguments.push_back(left);
+    return function_call(polyhedral::function_of_synchronisation(at.statement), arguments);
   }
 
   Stmt block(const isl::ast_node& n, Mode mode) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/base/dtype.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/raise/ast_loop.h"
@@ -22,12 +23,17 @@ using ir::Stmt;
 
 /// Rows of the matrices of 8 rows of 16 bytes that tc_load_matrix_... loads, and words of a thread for each.
 constexpr int matrix_rows = 8;
+/// Columns of which the threads of a warp along x have two each.
+constexpr std::int64_t group_columns = unit_threads_x * unit_run;
+/// Of the swizzled layout of operands in shared memory: of a row, of 8 rows, of what a descriptor counts in.
+constexpr std::int64_t row_bytes = 128, piece_bytes = 1024, descriptor_bytes = 16;
 
 /// Where a thread stands in a tile of instructions: the number of an instruction along rows and along columns, one of its
-/// halves of rows, one of its two neighbouring columns, a step.
+/// halves of rows, one of its groups of 8 columns and two neighbouring ones of it, a step; the number of an instruction along
+/// the steps.
 struct PlaceInTile {
   Bounded row = exactly(0), column = exactly(0);
-  std::int64_t half = 0, neighbour = 0, step = 0;
+  std::int64_t half = 0, group = 0, neighbour = 0, step = 0, block = 0;
 };
 
 /// An operand in shared memory: elements from one row (of A; column of B) and from one step to the next.
@@ -45,13 +51,15 @@ class UnitRaiser {
 
   Stmt run() {
     const auto& unit = *statement_.unit;
+    if (unit.from_shared) return products_of_group();
     int a = moves_with_rows(0) ? 0 : 1;
     auto rows = fragment_name(a), columns = fragment_name(1 - a);
     Stmt loads = ir::Block::make(load_rows(a, rows), load_columns(1 - a, columns));
     Stmt products = unrolled("row", rows_, [&](const Bounded& row) {
       return unrolled("column", columns_, [&](const Bounded& column) {
         std::vector<Expr> arguments;
-        for (int c = 0; c < 4; ++c) arguments.push_back(element(site_.write, {row, column, c / 2, c % 2, 0}));
+        for (int c = 0; c < 4; ++c)
+          arguments.push_back(element(site_.write, {.row = row, .column = column, .half = c / 2, .neighbour = c % 2}));
         arguments.push_back(word(rows, multiply(row, exactly(4))));
         arguments.push_back(word(columns, multiply(column, exactly(2))));
         return function_call(std::string(unit.instruction), arguments);
@@ -64,7 +72,7 @@ class UnitRaiser {
 
  private:
   /// What a loop below the mark counts: instructions along rows or columns, a thread's own parts of one, or steps.
-  enum class Counts { Rows, Columns, Halves, Neighbours, Steps };
+  enum class Counts { Rows, Columns, Halves, Groups, Neighbours, Steps, Blocks };
 
   [[noreturn]] void fail(const std::string& why) const {
     throw InternalError(str("a unit cannot compute statement ", site_.statement, ": ", why));
@@ -136,8 +144,11 @@ class UnitRaiser {
       rows_ = count;
     else if (is(1, unit.columns, Counts::Columns, 0))
       columns_ = count;
-    else if (!is(0, matrix_rows, Counts::Halves, 2) && !is(1, 1, Counts::Neighbours, unit_run) &&
-             !is(2, 1, Counts::Steps, unit.steps))
+    else if (unit.from_shared && is(2, unit.steps, Counts::Blocks, 0))
+      blocks_ = count;
+    else if (!is(0, matrix_rows, Counts::Halves, 2) &&
+             !is(1, group_columns, Counts::Groups, unit.columns / group_columns) &&
+             !is(1, 1, Counts::Neighbours, unit_run) && !is(2, 1, Counts::Steps, unit.steps))
       fail(str("a loop of ", count, " trips is none of an instruction"));
   }
 
@@ -154,6 +165,12 @@ class UnitRaiser {
           break;
         case Counts::Halves:
           trips[i] = exactly(place.half);
+          break;
+        case Counts::Groups:
+          trips[i] = exactly(place.group);
+          break;
+        case Counts::Blocks:
+          trips[i] = exactly(place.block);
           break;
         case Counts::Neighbours:
           trips[i] = exactly(place.neighbour);
@@ -230,6 +247,70 @@ class UnitRaiser {
     return result;
   }
 
+  /// The products of a group of warps, which reads both operands from shared memory.
+  Stmt products_of_group() {
+    const auto& unit = *statement_.unit;
+    const int a = moves_with_rows(0) ? 0 : 1;
+    const auto sum = address(site_.write, {});
+    if (!sum.tensor->in_registers) fail(str("its sums '", sum.tensor->name, "' are not in registers"));
+    auto from_sum = [&](const PlaceInTile& to) { return distance(sum.at, address(site_.write, to).at); };
+    if (from_sum({.neighbour = 1}) != 1 || from_sum({.group = 1}) != unit_run) fail("its sums are not in order");
+    const auto of_a = strides(a, {.half = 1}, matrix_rows), of_b = strides(1 - a, {.neighbour = 1}, 1);
+    const auto first = first_thread_of_group();
+    return unrolled("block", blocks_, [&](const Bounded& block) {
+      return unrolled("row", rows_, [&](const Bounded& row) {
+        return unrolled("column", columns_, [&](const Bounded& column) {
+          const PlaceInTile place{.row = row, .column = column};
+          return function_call(
+              std::string(unit.instruction),
+              {element(site_.write, place), static_cast<int>(from_sum({.half = 1})), of_a.step == 1 ? 0 : 1,
+               of_b.step == 1 ? 0 : 1, matrix(a, {.row = row}, of_a, first, block),
+               matrix(1 - a, {.column = column}, of_b, first, block)});
+        });
+      });
+    });
+  }
+
+  /// The environment in the first thread of its group of warps, seen to be the same in all lanes.
+  Environment first_thread_of_group() const {
+    auto result = first_thread(0, unit_threads_x);
+    auto uniform = [](const Bounded& value) {
+      return within(ir::Call::make(value.expr.type(), "tc_uniform", {value.expr}, ir::Call::PureExtern), value.low,
+                    value.high);
+    };
+    const auto threads = exactly(unit_threads_y * statement_.unit->warps);
+    if (auto y = result.find(polyhedral::thread_name(1)); y != result.end())
+      y->second = multiply(uniform(simplified(divide(y->second, threads))), threads);
+    if (auto z = result.find(polyhedral::thread_name(2)); z != result.end()) z->second = uniform(z->second);
+    return result;
+  }
+
+  /// What describes operand \p number from \p place on in block \p block of the steps, for the group of \p first.
+  Expr matrix(int number, const PlaceInTile& place, const OperandStrides& strides, const Environment& first,
+              const Bounded& block) const {
+    const auto begin = address(read(number), place, first);
+    const bool transposed = strides.step != 1;
+    const auto pitch = transposed ? strides.step : strides.along;
+    if (transposed ? pitch % unit_row_elements != 0 : pitch != unit_row_elements)
+      fail(str("rows of '", begin.tensor->name, "' have ", pitch, " elements"));
+    const auto& unit = *statement_.unit;
+    if (blocks_ > 1 &&
+        distance(begin.at, address(read(number), {.row = place.row, .column = place.column, .block = 1}, first).at) !=
+            unit.steps * strides.step)
+      fail("its steps do not follow each other");
+    std::int64_t elements = 1;
+    for (auto extent : begin.tensor->extent) elements *= extent;
+    const auto leading = transposed ? elements / pitch * row_bytes : 0;
+    const auto ahead =
+        (transposed ? unit.steps * row_bytes : unit.steps * byte_size(begin.tensor->type)) / descriptor_bytes;
+    Expr described =
+        ir::Call::make(UInt(64), "tc_matrix",
+                       {load(*begin.tensor, begin.at.expr), static_cast<int>(leading), static_cast<int>(piece_bytes)},
+                       ir::Call::PureExtern);
+    auto moved = simplified(multiply(block, exactly(ahead)));
+    return described + ir::Cast::make(UInt(64), moved.expr);
+  }
+
   /// Loads \p count matrices of an operand with \p strides, the first element of which is at \p first: the matrix of a lane
   /// is number \p along along the operand and number \p step along the steps.
   Stmt load_matrices(int count, const std::string& fragment, const Bounded& at, const SiteAddress& first,
@@ -291,7 +372,7 @@ class UnitRaiser {
   const polyhedral::Site& site_;
   const polyhedral::Statement& statement_;
   std::vector<Counts> counts_;
-  std::int64_t rows_ = 1, columns_ = 1;  ///< instructions
+  std::int64_t rows_ = 1, columns_ = 1, blocks_ = 1;  ///< instructions
   int next_name_ = 0;
 };
 

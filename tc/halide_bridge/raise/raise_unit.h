@@ -18,6 +18,10 @@ namespace tc::halide_bridge {
 /// The address of a row is that of the thread's own element with its digits replaced by those of the row, because operands
 /// lie evenly in shared memory below the mark. They are transposed while they are loaded where they are contiguous along
 /// rows or columns. Throws InternalError where the tile is not whole.
+///
+/// A group of warps reads operands where they lie (MatrixUnit::from_shared):
+///
+///   after   unroll for (k < 4) tc_multiply_m64n64k16_bf16(C[..], pitch, 0, 0, tc_matrix(A[..], 0, 1024) + 2 k, tc_matrix(B[..], 0, 1024) + 2 k)
 Halide::Internal::Stmt raise_unit(const isl::ast_node& node, const polyhedral::Ast& ast, const polyhedral::Scop& scop,
                                   const Environment& environment);
 

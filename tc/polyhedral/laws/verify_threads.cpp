@@ -2,6 +2,7 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
+#include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/pairs.h"
 #include "tc/polyhedral/core/schedule_walk.h"
 #include "tc/polyhedral/laws/verify.h"
@@ -132,6 +133,13 @@ isl::map before(const isl::set& first, const isl::set& second) {
 /// { before -> after } composed.
 isl::map then(const isl::map& first, const isl::map& second) { return first.apply_range(second).coalesce(); }
 
+/// Groups of what is under way: what closes one, and the number that a wait leaves.
+struct Groups {
+  const std::string& commit;
+  int (*left)(const std::string& wait);
+};
+const Groups groups_of_copies{copy_commit, groups_left}, groups_of_products{unit_commit, unit_groups_left};
+
 /// What separates instances, in terms of a \p time that tells it from statements.
 class Separation {
  public:
@@ -160,17 +168,15 @@ class Separation {
     });
   }
 
-  /// The pairs of \p pairs, which start with an asynchronous copy, without a wait for it between them, and a barrier
-  /// after this if \p barrier; of the block or, \p warp, any.
-  isl::union_map without_wait(const isl::union_map& pairs, bool barrier, bool warp) const {
+  /// The pairs of \p pairs, which start with what is under way as one of \p groups, without a wait for it between them, and a
+  /// barrier after this if \p barrier; of the block or, \p warp, any.
+  isl::union_map without_wait(const isl::union_map& pairs, const Groups& groups, bool barrier, bool warp) const {
     auto barriers = of_barriers(time_, warp);
     if (barrier && barriers.is_empty()) return pairs;
     return open(pairs, [&](const isl::set& first, const isl::set& second) {
       auto result = isl::map::empty(before(first, second).space());
-      time_.foreach_map([&](const isl::map& map) {
-        if (groups_left(domain_name(map)) < 0) return;
-        auto wait = times(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
-        auto there = done(first, groups_left(domain_name(map)), wait);
+      for_each_wait(groups, [&](int left, const isl::set& wait) {
+        auto there = done(groups, first, left, wait);
         if (barrier) there = then(there, before(wait, times(barriers)));
         result = result.unite(then(there, before(barrier ? times(barriers) : wait, second)));
       });
@@ -178,13 +184,38 @@ class Separation {
     });
   }
 
+  /// The pairs of \p pairs of a write to shared memory and an asynchronous unit that reads it without a fence for units
+  /// between them, behind the wait for the write if it is a \p copy, and a barrier after this if \p barrier.
+  isl::union_map without_fence(const isl::union_map& pairs, bool copy, bool barrier) const {
+    auto barriers = of_barriers(time_, false);
+    auto fences = named(time_, [](const std::string& name) { return name.rfind(proxy_fence, 0) == 0; });
+    if (fences.is_empty() || (barrier && barriers.is_empty())) return pairs;
+    return open(pairs, [&](const isl::set& first, const isl::set& second) {
+      auto fenced = copy ? isl::map::empty(before(first, second).space()) : before(first, times(fences));
+      if (copy)
+        for_each_wait(groups_of_copies, [&](int left, const isl::set& wait) {
+          fenced = fenced.unite(then(done(groups_of_copies, first, left, wait), before(wait, times(fences))));
+        });
+      if (barrier) fenced = then(fenced, before(times(fences), times(barriers)));
+      return then(fenced, before(barrier ? times(barriers) : times(fences), second));
+    });
+  }
+
  private:
-  /// { copy -> wait }: the group of a copy is closed by a commit after it, and a wait leaves the last \p left groups
+  template <typename Use>
+  void for_each_wait(const Groups& groups, const Use& use) const {
+    time_.foreach_map([&](const isl::map& map) {
+      if (const int left = groups.left(domain_name(map)); left >= 0)
+        use(left, times(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map()));
+    });
+  }
+
+  /// { begun -> wait }: the group of \p begun is closed by a commit after it, and a wait leaves the last \p left groups
   /// under way.
-  isl::map done(const isl::set& copies, int left, const isl::set& waits) const {
-    auto commits = named(time_, [](const std::string& name) { return name.rfind(copy_commit, 0) == 0; });
-    if (commits.is_empty()) return isl::map::empty(before(copies, waits).space());
-    auto closed = before(copies, times(commits));
+  isl::map done(const Groups& groups, const isl::set& begun, int left, const isl::set& waits) const {
+    auto commits = named(time_, [&](const std::string& name) { return name.rfind(groups.commit, 0) == 0; });
+    if (commits.is_empty()) return isl::map::empty(before(begun, waits).space());
+    auto closed = before(begun, times(commits));
     for (int i = 0; i < left; ++i) closed = then(closed, before(times(commits), times(commits)));
     return then(closed, before(times(commits), waits));
   }
@@ -205,11 +236,63 @@ void verify_waits(const GridKernel& kernel, const isl::union_map& time, const Se
       within_blocks(conflicts(scop, Sharing::Block).intersect_domain(asynchronous), kernel.where).intersect(order);
   auto far = across_threads(pairs, kernel.where),
        apart = across_warps(far, kernel.where, kernel.block, kernel.warp_size);
-  auto early = separation.without_wait(pairs.subtract(far), false, false)
-                   .unite(separation.without_wait(far.subtract(apart), true, true))
-                   .unite(separation.without_wait(apart, true, false));
+  auto early = separation.without_wait(pairs.subtract(far), groups_of_copies, false, false)
+                   .unite(separation.without_wait(far.subtract(apart), groups_of_copies, true, true))
+                   .unite(separation.without_wait(apart, groups_of_copies, true, false));
   if (!early.is_empty())
     broken_law("waits", str("an asynchronous copy may be under way: ", first_pair(early)), scop.schedule);
+}
+
+bool is_asynchronous_unit(const Statement& statement) { return statement.unit && statement.unit->from_shared; }
+
+isl::union_set instances_of(const Statement& statement) { return statement.domain.to_union_set(); }
+
+/// The pairs of instances of one thread, of \p update and of another statement, that use one element of its sums.
+isl::union_map uses_of_sums(const GridKernel& kernel, const Statement& update) {
+  const auto sums = range_name(update.write.function);
+  auto written = update.write.function.as_map().intersect_domain(update.domain).to_union_map();
+  auto result = isl::union_map::empty(kernel.scop.ctx());
+  for (const auto& other : kernel.scop.statements)
+    for (const auto* access : accesses(other)) {
+      if (other.id == update.id || access->function.is_null() || range_name(access->function) != sums) continue;
+      auto used = access->function.as_map().intersect_domain(other.domain).to_union_map();
+      result = result.unite(written.apply_range(used.reverse()));
+    }
+  auto here = within_blocks(result, kernel.where);
+  return here.subtract(across_threads(here, kernel.where));
+}
+
+/// What an asynchronous unit reads is written again, and its sums are used, only after a wait for its products, by another
+/// thread after a barrier that follows; what was written before is fenced for units, and a barrier follows.
+void verify_unit_waits(const GridKernel& kernel, const isl::union_map& time, const Separation& separation) {
+  const auto& scop = kernel.scop;
+  const auto statements = of_statements(time);
+  const auto check = [&](const isl::union_map& open, const char* what) {
+    if (!open.is_empty()) broken_law("units wait", str(what, ": ", first_pair(open)), scop.schedule);
+  };
+  for (const auto& update : scop.statements) {
+    if (!is_asynchronous_unit(update)) continue;
+    const auto own = instances_of(update);
+    auto order = earlier(statements.intersect_domain(own), statements);
+    auto pairs = within_blocks(conflicts(scop, Sharing::Block), kernel.where);
+    auto after = pairs.intersect_domain(own).intersect(order);
+    after = after.subtract(after.intersect_range(own));
+    auto far = across_threads(after, kernel.where);
+    check(separation.without_wait(after.subtract(far), groups_of_products, false, false)
+              .unite(separation.without_wait(far, groups_of_products, true, false)),
+          "what a unit reads is written while it may be under way");
+    check(separation.without_wait(uses_of_sums(kernel, update).intersect(order), groups_of_products, false, false),
+          "sums are used while a unit may add to them");
+    for (const auto& writer : scop.statements) {
+      if (writer.id == update.id) continue;
+      auto before = pairs.intersect_domain(instances_of(writer)).intersect_range(own);
+      before = before.intersect(earlier(statements.intersect_domain(instances_of(writer)), statements));
+      auto other = across_threads(before, kernel.where);
+      check(separation.without_fence(before.subtract(other), writer.asynchronous, false)
+                .unite(separation.without_fence(other, writer.asynchronous, true)),
+            "a unit reads what no fence lets it see");
+    }
+  }
 }
 
 }  // namespace
@@ -223,6 +306,7 @@ void verify_threads(const GridKernel& kernel) {
   auto time = sequential_time(scop.schedule);
   Separation separation(time_of_synchronisation(time));
   verify_waits(kernel, time, separation);
+  verify_unit_waits(kernel, time, separation);
   auto pairs = across_threads(conflicts(scop, Sharing::Block), where);
   if (pairs.is_empty()) return;
   auto statements = of_statements(time);

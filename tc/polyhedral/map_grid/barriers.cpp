@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tc/base/contains.h"
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/marks.h"
@@ -61,6 +62,14 @@ class Inserter {
   Inserter(const Coordinates& where, const isl::map& other_warps, const Synchronisation& behind)
       : where_(where), other_warps_(other_warps), behind_(behind) {}
 
+  /// \p schedule with barriers and what else stands behind statements.
+  isl::schedule run(const isl::schedule& schedule, const isl::union_map& pairs) {
+    auto result = visit(schedule.root().child(0), pairs, isl::union_map::empty(pairs.ctx())).schedule();
+    if (!behind_.empty()) throw InternalError("synchronisation belongs behind a statement that is in no sequence");
+    return result;
+  }
+
+ private:
   /// The node \p node with barriers below it and after it. \p open: the pairs that no loop above tells apart; \p
   /// carried: those that the loops directly above do.
   schedule_node visit(const schedule_node& node, const isl::union_map& open, const isl::union_map& carried) {
@@ -77,7 +86,6 @@ class Inserter {
     return visit_child(node, open, carried);
   }
 
- private:
   static bool is_thread(const schedule_node& node) {
     return node.isa<isl::schedule_node_mark>() && mark_name(node) == marks::thread;
   }
@@ -99,10 +107,12 @@ class Inserter {
     auto [block, warp] = places(filters, open, carried);
     auto iterations = iterations_at(node);
     std::vector<Place> added;
+    std::vector<std::vector<std::string>> here;
+    for (int i = 0; i < count; ++i) here.push_back(behind(filters[i]));
     for (int i = 0; i < count; ++i) {
       auto inside = open.intersect_domain(filters[i]).intersect_range(filters[i]);
       node = up_to(visit(node.child(i).child(0), inside, isl::union_map::empty(node.ctx())), depth);
-      for (const auto& name : behind(filters[i])) added.push_back({i, name});
+      for (const auto& name : here[i]) added.push_back({i, name});
       if (contains(block, i))
         added.push_back({i, block_barrier});
       else if (contains(warp, i))
@@ -111,11 +121,17 @@ class Inserter {
     return added.empty() ? node : add_between(node, added, iterations);
   }
 
-  /// What stands behind the child of a sequence with the instances \p filter.
-  std::vector<std::string> behind(const isl::union_set& filter) const {
+  /// What stands behind the child of a sequence with the instances \p filter, and has not been placed.
+  std::vector<std::string> behind(const isl::union_set& filter) {
+    std::vector<std::string> result;
+    auto take = [&](auto& from, const std::string& statement) {
+      if (auto found = from.extract(statement))
+        result.insert(result.end(), found.mapped().begin(), found.mapped().end());
+    };
     auto sets = elements(filter.set_list());
-    auto found = sets.size() == 1 ? behind_.find(tuple_name(sets[0])) : behind_.end();
-    return found == behind_.end() ? std::vector<std::string>() : std::vector<std::string>{found->second};
+    if (sets.size() == 1) take(behind_.behind, tuple_name(sets[0]));
+    for (const auto& set : sets) take(behind_.behind_all, tuple_name(set));
+    return result;
   }
 
   /// After which children barriers stand: of the block, of the warp.
@@ -181,7 +197,7 @@ class Inserter {
 
   const Coordinates& where_;
   const isl::map& other_warps_;  ///< pairs of threads
-  const Synchronisation& behind_;
+  Synchronisation behind_;
   int count_ = 0;
 };
 
@@ -193,9 +209,18 @@ int groups_left(const std::string& id) {
   return id.rfind(copy_wait, 0) == 0 ? std::atoi(id.c_str() + copy_wait.size() + 1) : -1;
 }
 
-bool is_synchronisation(const std::string& id) {
-  return is_barrier(id) || id.rfind(copy_commit, 0) == 0 || groups_left(id) >= 0;
+int unit_groups_left(const std::string& id) {
+  return id.rfind(unit_wait, 0) == 0 ? std::atoi(id.c_str() + unit_wait.size() + 1) : -1;
 }
+
+std::string function_of_synchronisation(const std::string& id) {
+  for (const auto* name :
+       {&block_barrier, &warp_barrier, &copy_commit, &copy_wait, &unit_begin, &unit_commit, &unit_wait, &proxy_fence})
+    if (id.rfind(*name, 0) == 0) return *name;
+  return "";
+}
+
+bool is_synchronisation(const std::string& id) { return !function_of_synchronisation(id).empty(); }
 
 Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block,
                      std::int64_t warp_size, const Synchronisation& behind) {
@@ -204,9 +229,7 @@ Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::arra
   if (pairs.is_empty() && behind.empty()) return scop;
   auto other_warps = threads_of_other_warps(scop.ctx(), block, warp_size);
   auto result = scop;
-  auto root = scop.schedule.root();
-  result.schedule =
-      Inserter(where, other_warps, behind).visit(root.child(0), pairs, isl::union_map::empty(scop.ctx())).schedule();
+  result.schedule = Inserter(where, other_warps, behind).run(scop.schedule, pairs);
   return result;
 }
 

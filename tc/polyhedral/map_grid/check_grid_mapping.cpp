@@ -144,6 +144,7 @@ class ClusterCheck {
       fail("rows and columns of a unit are members, and what it sums over runs in blocks with copies");
     const ThreadLoop along_y{1, 1, unit_threads_y, row->threads.warps},
         along_x{0, unit_run, unit_threads_x, column->threads.warps};
+    if (unit->from_shared) check_group(choice, *unit, *row, *column, limits);
     const bool in_warps = row->threads == along_y && column->threads == along_x && row->threads.warps.dimension == 1 &&
                           column->threads.warps.dimension == 2;
     if (!in_warps)
@@ -156,7 +157,8 @@ class ClusterCheck {
       return tile > 0 && range.min == 0 && range.extent() % tile == 0 && tile % warp == 0 && warp % size == 0;
     };
     const auto &row_warps = row->threads.warps, &column_warps = column->threads.warps;
-    if (!is_whole(rows, row->tile, row_warps.run * row_warps.count, unit->rows) || row_warps.run % unit->rows != 0 ||
+    const auto rows_of_warp = unit->from_shared ? unit_rows_of_warp : unit->rows;
+    if (!is_whole(rows, row->tile, row_warps.run * row_warps.count, unit->rows) || row_warps.run % rows_of_warp != 0 ||
         !is_whole(columns, column->tile, column_warps.run * column_warps.count, unit->columns) ||
         column_warps.run % unit->columns != 0 || !is_whole(steps, blocks.size, blocks.size, unit->steps))
       fail(str("sizes are multiples of the tiles of blocks, warps and the unit, ", unit->rows, " rows, ", unit->columns,
@@ -165,6 +167,24 @@ class ClusterCheck {
       if (std::none_of(mapping_.copies.begin(), mapping_.copies.end(),
                        [&](const GridCopy& copy) { return copy.statement == choice.id && copy.read == read; }))
         fail("a unit reads copies of both operands in shared memory");
+  }
+
+  /// What a unit of a group of warps asks for beside.
+  void check_group(const GridStatement& choice, const MatrixUnit& unit, const GridMember& row, const GridMember& column,
+                   const GridLimits& limits) const {
+    const auto& warps = row.threads.warps;
+    if (!limits.group_units) fail(str("the target has no unit '", unit.name, "'"));
+    if (warps.run != unit_rows_of_warp || warps.count % unit.warps != 0 || row.tile != warps.run * warps.count)
+      fail(str("each warp has ", unit_rows_of_warp, " rows of a tile of '", unit.name,
+               "', and their number is a multiple of ", unit.warps));
+    if (mapping_.blocks.size != unit_row_elements || mapping_.blocks.slots < 3)
+      fail(str("'", unit.name, "' reads blocks of ", unit_row_elements, " steps in at least 3 slots"));
+    for (const auto& copy : mapping_.copies)
+      if (copy.way != GridCopy::Way::Asynchronous) fail(str("copies for '", unit.name, "' are asynchronous"));
+    const auto& sum = range_name(statement(choice.id, -1).write.relation);
+    if (!contains(mapping_.staged, sum) || column.threads.warps.run / 2 > mapping_.thread_elements)
+      fail(str("the sums of '", unit.name, "', ", column.threads.warps.run / 2,
+               " of each thread, are kept in registers"));
   }
 
   void check_blocks() const {

@@ -13,6 +13,7 @@
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
+#include "tc/polyhedral/map_grid/spread_statement.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -101,8 +102,11 @@ class Copy {
     scop_.tensors.push_back(tensor);
     for (const auto& addition : result) add_mapping(addition.statement.id, strides, state);
     add_buffer(result.back().statement.id, tensor.name, state);
+    const auto* unit = unit_of(scop_, state.statement(reader_.id));
+    const int free = unit && unit->from_shared ? 2 : 1;  // slots that are read while copies are made
     if (ahead)
-      for (const auto& addition : result) state.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - 1});
+      for (const auto& addition : result)
+        state.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - free});
     return result;
   }
 

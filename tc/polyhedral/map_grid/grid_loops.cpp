@@ -78,7 +78,7 @@ void take_apart(const GridLoop& loop, std::int64_t threads, GridLoops& band, Gri
 }
 
 std::vector<GridLoops> take_apart_for_unit(const GridLoops& points, const GridLoops& own,
-                                           const std::vector<std::int64_t>& sizes) {
+                                           const std::vector<std::int64_t>& sizes, bool counted) {
   std::vector<GridLoops> result(3);
   auto part = [&](const isl::union_pw_aff& index, const GridLoop& loop) {
     return GridLoop{index, 1, loop.coincident, {}};
@@ -91,13 +91,14 @@ std::vector<GridLoops> take_apart_for_unit(const GridLoops& points, const GridLo
     auto within = loop.threads.has_warps() ? remainder(loop.index, warps.run) : loop.index;
     result[1].push_back(part(in_groups(within, each), loop));
     if (each == 1) continue;
-    if (each > run * count) result[2].push_back(part(quotient(remainder(loop.index, each), run * count), loop));
+    const auto of_warp = loop.threads.has_warps() ? std::min(each, warps.run) : each;
+    if (of_warp > run * count) result[2].push_back(part(quotient(remainder(loop.index, of_warp), run * count), loop));
     result[2].push_back(part(remainder(in_groups(loop.index, run), count), loop));
     if (run > 1) result[2].push_back(part(remainder(loop.index, run), loop));
   }
   for (const auto& loop : own) {
     auto each = *size++;
-    result[0].push_back(part(in_groups(loop.index, each), loop));
+    result[counted ? 1 : 0].push_back(part(in_groups(loop.index, each), loop));
     if (each > 1) result[2].push_back(part(remainder(loop.index, each), loop));
   }
   return result;

@@ -56,8 +56,10 @@ void take_apart(const GridLoop& loop, std::int64_t threads, GridLoops& band, Gri
 /// thread has of an instruction, the one before it counts instructions.
 ///
 ///   m of 64, k of 32, sizes 16 and 16       bands [k/16], [m/16], [m%16/8, m%8, k%16]
+///
+/// With \p counted the steps are counted with the instructions: [], [m/16, k/16], [m%16/8, m%8, k%16].
 std::vector<GridLoops> take_apart_for_unit(const GridLoops& points, const GridLoops& own,
-                                           const std::vector<std::int64_t>& sizes);
+                                           const std::vector<std::int64_t>& sizes, bool counted);
 
 /// The space of \p instances, unbounded.
 isl::union_set everywhere(const isl::union_set& instances);

@@ -72,7 +72,12 @@ Synchronisation copy_waits(const Scop& scop, const GridClusterState& state) {
     if (scop.statement(last).asynchronous) asynchronous = last;
   }
   if (asynchronous.empty()) return result;
-  return {{asynchronous, copy_commit}, {last, str(copy_wait, "_", state.mapping.blocks.slots - 2)}};
+  auto slots = state.mapping.blocks.slots;
+  if (const auto* unit = scop.statement(last).unit; !unit || !unit->from_shared)
+    return {{{asynchronous, {copy_commit}}, {last, {str(copy_wait, "_", slots - 2)}}}};
+  return {{{asynchronous, {copy_commit, unit_begin}},
+           {last, {unit_commit, str(unit_wait, "_1"), str(copy_wait, "_", slots - 3), proxy_fence}}},
+          {{last, {str(unit_wait, "_0")}}}};
 }
 
 }  // namespace tc::polyhedral

@@ -27,6 +27,13 @@ Scop isolate_first_copies(const Scop& scop, const GridClusterState& state);
 ///
 ///   before  band [k/16 - 1; U: k/16] { copy_A } { copy_B } { U }
 ///   after   band [the same] { copy_A } { copy_B } { tc_copy_commit } { U } { tc_copy_wait_0 }
+///
+/// Products of an asynchronous unit are a group too. Those of one block are under way while copies are made for the slot
+/// behind the next, and the threads wait for all behind the loop:
+///
+///   after   band [the same] { copy_A } { copy_B } { tc_copy_commit } { tc_unit_begin } { U } { tc_unit_commit } { tc_unit_wait_1 }
+///             { tc_copy_wait_0 } { tc_proxy_fence }
+///           { tc_unit_wait_0 }
 Synchronisation copy_waits(const Scop& scop, const GridClusterState& state);
 
 }  // namespace tc::polyhedral

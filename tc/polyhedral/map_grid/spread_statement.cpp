@@ -194,8 +194,8 @@ StatementThreads spread_statement(const schedule_node& node, const Scop& scop, c
   if (const auto* unit = unit_of(scop, choice)) {
     GridLoops loops;
     for (const auto& band : serial) loops.insert(loops.end(), band.begin(), band.end());
-    result.own.bands =
-        take_apart_for_unit(points, loops, unit_sizes(choice.unit, *unit, scop.statement(id), points, loops));
+    result.own.bands = take_apart_for_unit(
+        points, loops, unit_sizes(choice.unit, *unit, scop.statement(id), points, loops), unit->from_shared);
     return result;
   }
   if (!together) {

@@ -12,6 +12,7 @@ using polyhedral::GridClusterMapping;
 
 /// Rows of the tile of a warp are multiples of those of a unit, and so on.
 bool is_whole(const MatrixUnit& unit, const UnitTile& tile) {
+  if (unit.from_shared && (tile.rows != unit.rows || tile.block != unit_row_elements || tile.slots < 3)) return false;
   return tile.rows % unit.rows == 0 && tile.columns % unit.columns == 0 && tile.block % unit.steps == 0;
 }
 
@@ -31,11 +32,14 @@ polyhedral::GridStatement by_unit(const ContractionView& view, const MatrixUnit&
 
 GridClusterMapping tiled(const ContractionView& view, const MatrixUnit& unit, const UnitTile& tile) {
   GridClusterMapping result;
+  const auto warps_along_rows = tile.warp_rows * unit.warps;
+  const auto rows_of_warp = unit.from_shared ? unit_rows_of_warp : tile.rows;
   result.members.assign(view.cluster.members.size(), {1, -1, {}});
-  result.members[view.rows] = {tile.rows * tile.warp_rows, -1, {1, 1, unit_threads_y, {1, tile.rows, tile.warp_rows}}};
+  result.members[view.rows] = {
+      tile.rows * tile.warp_rows, -1, {1, 1, unit_threads_y, {1, rows_of_warp, warps_along_rows}}};
   result.members[view.columns] = {
       tile.columns * tile.warp_columns, -1, {0, unit_run, unit_threads_x, {2, tile.columns, tile.warp_columns}}};
-  result.block = {unit_threads_x, unit_threads_y * tile.warp_rows, tile.warp_columns};
+  result.block = {unit_threads_x, unit_threads_y * warps_along_rows, tile.warp_columns};
   result.others = {"", {}};
   result.others.tile = result.others.unroll = true;
   result.others.vector = view.options.vectorise && writes_vectors(view);
@@ -56,6 +60,15 @@ const MatrixUnit* unit_of(const ContractionView& view) {
   bool copied = view.is_copied(0) && view.is_copied(1) && update.reads[0].exact && update.reads[1].exact;
   if (!copied || type(0) != type(1)) return nullptr;
   return matrix_unit_for(type(0), view.scop.tensor(polyhedral::range_name(update.write.relation)).type);
+}
+
+std::vector<const MatrixUnit*> group_units_of(const ContractionView& view) {
+  std::vector<const MatrixUnit*> result;
+  const auto* of_warp = unit_of(view);
+  if (!of_warp || !view.limits.group_units) return result;
+  for (const auto& unit : matrix_units())
+    if (unit.from_shared && unit.operand == of_warp->operand && unit.sum == of_warp->sum) result.push_back(&unit);
+  return result;
 }
 
 std::optional<GridClusterMapping> tile_units(const ContractionView& view, const MatrixUnit& unit,

@@ -46,10 +46,6 @@ struct GroupOperands {
   std::vector<float> a, b;
 };
 
-/// The row, 0 to 63, and the column of the \p i-th sum of thread \p thread of a group.
-int row_of_sum(int thread, std::size_t i);
-int column_of_sum(int thread, std::size_t i);
-
 /// A descriptor of an operand in shared memory from the address \p address on, and what it says.
 unsigned long long group_descriptor(unsigned address, int leading, int stride);
 /// Is its layout the swizzled one of 128 bytes, the only one that is modelled?

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tc/base/dtype.h"
+#include "tc/base/fragment_lanes.h"
 #include "tc/base/str.h"
 #include "test/cuda_emulator/host/device_calls.h"
 #include "test/cuda_emulator/machine.h"
@@ -75,9 +76,10 @@ GroupOperands Machine::operands_of(const GroupOperation& operation, int line, bo
       if (values) into.push_back(value_of(operation.operand, from));
     }
   };
-  for (std::size_t i : {0, 2}) read(operation.a, operation.transposed_a, row_of_sum(thread, i), result.a);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(operation.columns / 2); ++i)
-    if (i / 2 % 2 == 0) read(operation.b, operation.transposed_b, column_of_sum(thread, i), result.b);
+  for (int i : {0, 2}) read(operation.a, operation.transposed_a, fragments::element_of_group(thread, i).row, result.a);
+  for (int i = 0; i < operation.columns / 2; ++i)
+    if (i / 2 % 2 == 0)
+      read(operation.b, operation.transposed_b, fragments::element_of_group(thread, i).column, result.b);
   return result;
 }
 

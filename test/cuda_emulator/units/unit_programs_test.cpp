@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "tc/base/str.h"
+#include "tc/cuda/cubin.h"
+#include "tc/cuda/nvrtc.h"
 #include "test/cuda_emulator/device_program.h"
 #include "test/cuda_emulator/units/unit_nests.h"
 #include "test/support/from_environment.h"
@@ -168,6 +170,123 @@ TEST(UnitNests, TakeOperandsThatBeginAnywhere) {
   EXPECT_EQ(emulated_mismatch(program, *function, arguments, {1, 2}, reference(*function, arguments)).value_or(""), "");
 }
 
+struct GroupProgram {
+  const char *name, *type, *text;
+  lang::SizeMap sizes;
+  UnitTile tile;
+  bool laws = false;
+};
+
+const GroupProgram group_programs[] = {
+    {"nt",
+     "bfloat16",
+     "def f(HALF(M,K) A, HALF(N,K) B) -> (float(M,N) C) { C(m,n) +=! A(m,k) * B(n,k) }",
+     {{"M", 64}, {"N", 64}, {"K", 192}},
+     {64, 64, 1, 1, 64, 3},
+     true},
+    {"nt_groups",
+     "half",
+     "def f(HALF(M,K) A, HALF(N,K) B, HALF(N) b) -> (Y) {\n"
+     "  C(m,n) +=! A(m,k) * B(n,k)\n  Y(m,n) = relu(C(m,n) + b(n))\n}",
+     {{"M", 128}, {"N", 128}, {"K", 256}},
+     {64, 64, 2, 2, 64, 4}},
+    {"nn",
+     "bfloat16",
+     "def f(HALF(M,K) A, HALF(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+     {{"M", 64}, {"N", 256}, {"K", 192}},
+     {64, 128, 1, 2, 64, 3}},
+    {"tn",
+     "bfloat16",
+     "def f(HALF(K,M) A, HALF(K,N) B) -> (C) { C(m,n) +=! A(k,m) * B(k,n) }",
+     {{"M", 64}, {"N", 192}, {"K", 192}},
+     {64, 192, 1, 1, 64, 3}},
+    {"tt",
+     "half",
+     "def f(HALF(K,M) A, HALF(N,K) B) -> (C) { C(m,n) +=! A(k,m) * B(n,k) }",
+     {{"M", 64}, {"N", 256}, {"K", 192}},
+     {64, 256, 1, 1, 64, 3}},
+    {"transposed_result",
+     "bfloat16",
+     "def f(HALF(M,K) A, HALF(K,N) B) -> (C) { C(n,m) +=! A(m,k) * B(k,n) }",
+     {{"M", 128}, {"N", 64}, {"K", 192}},
+     {64, 128, 1, 1, 64, 3}},
+    {"batched",
+     "bfloat16",
+     "def f(HALF(B,M,K) X, HALF(B,N,K) Y) -> (Z) { Z(b,m,n) +=! X(b,m,k) * Y(b,n,k) }",
+     {{"B", 2}, {"M", 64}, {"N", 64}, {"K", 192}},
+     {64, 64, 1, 1, 64, 3}},
+};
+
+void PrintTo(const GroupProgram& program, std::ostream* out) { *out << program.text; }
+
+class GroupPrograms : public testing::TestWithParam<GroupProgram> {
+ protected:
+  static ProgramFile file() {
+    ProgramFile result;
+    result.text = GetParam().text;
+    for (std::size_t at; (at = result.text.find("HALF")) != std::string::npos;)
+      result.text.replace(at, 4, GetParam().type);
+    return result;
+  }
+};
+
+/// Products by groups of 4 warps, which read operands from shared memory while threads go on.
+TEST_P(GroupPrograms, AreRight) {
+  const auto& program = GetParam();
+  const auto function = function_of(file(), program.name);
+  const auto arguments = make_arguments(*function, file(), program.sizes);
+  const auto want = reference(*function, arguments);
+  engine::CompileOptions options;
+  options.target = Target::parse("cuda:sm_90");
+  options.stages.verify = program.laws || all_are_taken();
+  const auto nest = unit_nest(function, arguments, options, {program.tile}, true);
+  ASSERT_TRUE(nest) << "the tile does not fit";
+  SCOPED_TRACE(*nest);
+  EXPECT_NE(nest->find(str("by unit m64n", program.tile.columns, "k16")), std::string::npos);
+  options.stages.replace["nest"] = *nest;
+  const auto made = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+  EXPECT_NE(made.text.find("tc_multiply_m64n"), std::string::npos) << made.text;
+  for (std::uint64_t seed = 1; seed <= (all_are_taken() ? 3 : 1); ++seed) {
+    const auto got = emulate(made, *function, arguments, {.seed = seed});
+    EXPECT_EQ(got.faults, "") << made.text;
+    EXPECT_EQ(first_difference(*function, got.outputs, want.outputs, Tolerances{}).value_or(""), "") << made.text;
+  }
+}
+
+/// Machine code of a product of 4096 cubed: four products of 64 x 256 x 16 a block of 64 steps, copies ahead, one barrier, and
+/// nothing of which the compiler says that products wait for each other (C7510).
+TEST(GroupGate, MatrixProducts) {
+  if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
+  for (const char* operands : {"A(m,k) * B(n,k)", "A(m,k) * B(k,n)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"})
+    for (const char* type : {"bfloat16", "half"}) {
+      if (std::string(type) == "half" && !all_are_taken()) continue;
+      ProgramFile file;
+      file.text = str("def mm(", type, "(N,N) A, ", type, "(N,N) B) -> (C) { C(m,n) +=! ", operands, " }");
+      const auto function = function_of(file, "mm");
+      const auto spec = contiguous(*parse_dtype(type), {4096, 4096});
+      engine::CompileOptions options;
+      options.target = Target::parse("cuda:sm_90");
+      const auto nest = unit_nest(function, {spec, spec}, {}, options, {{64, 256, 2, 1, 64, 4}}, true);
+      ASSERT_TRUE(nest);
+      options.stages.replace["nest"] = *nest;
+      const auto program = device_program(function, {spec, spec}, {}, options);
+      const auto cubin = cuda::compile_cubin(program.text, "sm_90a");
+      EXPECT_EQ(cubin.log, "");
+      auto stats = cuda::read_cubin(cubin.bytes).at(0);
+      SCOPED_TRACE(str(operands, "\n", to_string(stats), program.text));
+      std::int64_t instructions = 0;
+      for (const auto& [opcode, count] : stats.main_loop) instructions += count;
+      EXPECT_EQ(stats.main_loop["HGMMA"], 4);
+      EXPECT_LE(instructions, 176);
+      EXPECT_EQ(stats.main_loop["BAR"], 1);
+      EXPECT_EQ(stats.accesses["LDGSTS.128"], stats.count("LDGSTS"));
+      EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes + stats.stack_bytes, 0);
+      EXPECT_LE(stats.registers, 255);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, GroupPrograms, testing::ValuesIn(group_programs),
+                         [](const auto& info) { return std::string(info.param.name); });
 INSTANTIATE_TEST_SUITE_P(Table, UnitPrograms, testing::ValuesIn(unit_programs),
                          [](const auto& info) { return std::string(info.param.name); });
 
