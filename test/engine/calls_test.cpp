@@ -9,7 +9,7 @@
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 #include "test/support/from_environment.h"
-#include "test/support/random_calls.h"
+#include "test/support/random/random_calls.h"
 
 /// Defs that call one another, all the way through inference and inlining.
 namespace tc::engine {

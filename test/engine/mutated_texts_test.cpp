@@ -10,7 +10,7 @@
 #include "tc/base/str.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/from_environment.h"
-#include "test/support/random_calls.h"
+#include "test/support/random/random_calls.h"
 
 /// Texts that are nearly programs, and calls that nearly fit: nothing comes out but typed errors, and soon.
 namespace tc::engine {

@@ -8,7 +8,7 @@
 #include "test/cache/cache_fixture.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/from_environment.h"
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 namespace tc::engine {
 namespace {

@@ -14,7 +14,7 @@
 #include "tc/engine/define/late_inlining.h"
 #include "test/support/from_environment.h"
 #include "test/support/fuzz_settings.h"
-#include "test/support/random_loops.h"
+#include "test/support/random/random_loops.h"
 
 namespace tc::test {
 namespace {

@@ -16,7 +16,7 @@
 #include "tc/cache/entry.h"
 #include "tc/engine/engine.h"
 #include "test/support/oracle.h"
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 namespace tc::test {
 namespace {

@@ -18,7 +18,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/engine.h"
 #include "test/support/from_environment.h"
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 namespace tc::test {
 namespace {

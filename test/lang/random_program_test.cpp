@@ -1,4 +1,4 @@
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "tc/lang/syntax/parse.h"
 #include "test/layout/layout_fixture.h"
 #include "test/support/from_environment.h"
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 namespace tc::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/from_environment.h"
 #include "test/support/isl_fixture.h"
-#include "test/support/random_scop.h"
+#include "test/support/random/random_scop.h"
 #include "test/support/simulate.h"
 
 namespace tc::polyhedral {

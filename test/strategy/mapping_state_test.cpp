@@ -12,7 +12,7 @@
 #include "tc/strategy/cpu/choose_mapping.h"
 #include "test/support/from_environment.h"
 #include "test/support/isl_fixture.h"
-#include "test/support/random_scop.h"
+#include "test/support/random/random_scop.h"
 #include "test/support/scop_builder.h"
 #include "test/support/simulate.h"
 

@@ -22,7 +22,7 @@
 #include "tc/strategy/grid_price/nest_spread.h"
 #include "test/support/from_environment.h"
 #include "test/support/mapping_text.h"
-#include "test/support/random_scop.h"
+#include "test/support/random/random_scop.h"
 #include "test/support/scops.h"
 
 namespace tc::strategy {

@@ -19,7 +19,7 @@
 #include "tc/strategy/price/statement_nest.h"
 #include "test/support/from_environment.h"
 #include "test/support/mapping_text.h"
-#include "test/support/random_scop.h"
+#include "test/support/random/random_scop.h"
 #include "test/support/simulate.h"
 
 namespace tc::strategy {

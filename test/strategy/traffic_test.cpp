@@ -16,7 +16,7 @@
 #include "test/support/address_stream.h"
 #include "test/support/cache_simulator.h"
 #include "test/support/isl_fixture.h"
-#include "test/support/random_scop.h"
+#include "test/support/random/random_scop.h"
 #include "test/support/scops.h"
 
 namespace tc::strategy {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "test/support/oracle.h"
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 namespace tc::test {
 

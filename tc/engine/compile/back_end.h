@@ -35,8 +35,8 @@ struct BackEnd {
   bool runs_in_place;                             ///< a call may let an output take the place of an input
   bool binds_constants;                           ///< its code reads the memory that constants are in
   bool splits_residues;                           ///< loops follow strides of results (split_residues.h)
-  bool runs_reductions_in_order;                  ///< one thread is fast enough for a running reduction (running_reductions.h)
-  const MachineKind& machine;                     ///< that its code is for
+  bool runs_reductions_in_order;  ///< one thread is fast enough for a running reduction (running_reductions.h)
+  const MachineKind& machine;     ///< that its code is for
 };
 
 /// The back end for \p target: the only place that asks what kind it is of.

@@ -1,7 +1,6 @@
 #include "tc/lang/check/check_loops.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"

@@ -1,6 +1,5 @@
 #pragma once
 
-
 #include "tc/base/dtype.h"
 #include "test/cuda_emulator/sample_kernels.h"
 

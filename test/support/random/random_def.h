@@ -7,8 +7,8 @@
 
 #include "tc/lang/interpret/ranges.h"
 #include "tc/lang/syntax/tree.h"
-#include "test/support/random_program.h"
-#include "test/support/random_value.h"
+#include "test/support/random/random_program.h"
+#include "test/support/random/random_value.h"
 
 /// One random def; the middle part of random_program.
 namespace tc::test {

@@ -1,4 +1,4 @@
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 #include <algorithm>
 #include <cctype>
@@ -10,9 +10,9 @@
 #include "tc/lang/interpret/arithmetic.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
-#include "test/support/random_contraction.h"
-#include "test/support/random_def.h"
-#include "test/support/random_value.h"
+#include "test/support/random/random_contraction.h"
+#include "test/support/random/random_def.h"
+#include "test/support/random/random_value.h"
 
 namespace tc::test {
 

@@ -1,10 +1,10 @@
-#include "test/support/random_loops.h"
+#include "test/support/random/random_loops.h"
 
 #include <algorithm>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
-#include "test/support/random_value.h"
+#include "test/support/random/random_value.h"
 
 namespace tc::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "test/support/random_params.h"
+#include "test/support/random/random_params.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "test/support/random_def.h"
+#include "test/support/random/random_def.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/interpret/arithmetic.h"
 #include "tc/lang/syntax/operators.h"
-#include "test/support/random_params.h"
+#include "test/support/random/random_params.h"
 
 namespace tc::test {
 

@@ -1,11 +1,11 @@
-#include "test/support/random_contraction.h"
+#include "test/support/random/random_contraction.h"
 
 #include <algorithm>
 #include <cctype>
 
 #include "tc/base/str.h"
 #include "tc/lang/syntax/parse.h"
-#include "test/support/random_value.h"
+#include "test/support/random/random_value.h"
 
 namespace tc::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "test/support/random_value.h"
+#include "test/support/random/random_value.h"
 
 #include <algorithm>
 #include <cmath>

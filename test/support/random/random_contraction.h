@@ -1,6 +1,6 @@
 #pragma once
 
-#include "test/support/random_program.h"
+#include "test/support/random/random_program.h"
 
 /// Random contractions; a part of random_program.
 namespace tc::test {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "test/support/random_value.h"
+#include "test/support/random/random_value.h"
 
 /// Random texts of several defs that call one another, and what they mean, evaluated def by def without inlining.
 namespace tc::test {

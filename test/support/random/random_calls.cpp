@@ -1,4 +1,4 @@
-#include "test/support/random_calls.h"
+#include "test/support/random/random_calls.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
-#include "test/support/random_program.h"
-#include "test/support/random_value.h"
+#include "test/support/random/random_program.h"
+#include "test/support/random/random_value.h"
 
 namespace tc::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "test/support/random_def.h"
+#include "test/support/random/random_def.h"
 
 /// The parameters of a random def.
 namespace tc::test {
