@@ -168,6 +168,7 @@ class Lowering {
     const ExprScope scope{tensors_, assigned.intervals, sizes_, reader_.sizes(), assigned.ends};
     const bool runs = !is_empty(assigned.box(assigned.all));
     step.checks = index_checks(*assigned.assignment, assigned.all, assigned.conditions, data_dependent_, scope, runs);
+    if (!assigned.loops.empty()) require_early_checks(step);
     if (is_empty(assigned.box(assigned.left))) return step;
     const ExprPtr rhs = runs ? without_self_reads(assigned, step) : nullptr;
     if (!assigned.assignment->reduction) {
@@ -179,6 +180,14 @@ class Lowering {
       reduce(assigned, assigned.assignment->target, assigned.assignment->initialise, rhs, scope, step);
     }
     return step;
+  }
+
+  /// The checker sees to it that indices in a loop can be checked before the loop runs.
+  void require_early_checks(const Step& step) const {
+    for (const auto& check : step.checks)
+      for (const auto& name : check.reads)
+        if (tensors_.at(name).role != lang::Role::Input)
+          throw InternalError(str("lower: an index in a loop depends on '", name, "'"));
   }
 
   static ProgramStatement make(const Assigned& assigned, Kind kind, const std::string& target,

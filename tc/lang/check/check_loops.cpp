@@ -1,6 +1,8 @@
 #include "tc/lang/check/check_loops.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
@@ -52,6 +54,50 @@ class LoopChecker {
                                  .help = str("give '", own.target, "' a dimension for it: ", own.target, "(",
                                              loop.iterator, left.empty() ? "" : ", ...", ") = ...")});
     for_each_read(own, [&](const ExprPtr& e, const Access& read) { check_read(s, e, read); });
+    check_guards(own);
+  }
+
+  /// Indices are checked before the loop runs, where the conditions around them hold: these may not read what it computes.
+  void check_guards(const Assignment& own) {
+    bool has_indices = false;
+    for_each_read(own, [&](const ExprPtr&, const Access& read) {
+      for (const auto& subscript : read.subscripts) has_indices = has_indices || !tensors_read(subscript, own).empty();
+    });
+    if (!has_indices) return;
+    for_each_expr(own.rhs, [&](const ExprPtr& e) {
+      const auto* select = std::get_if<Select>(&e->node);
+      const auto* pair = std::get_if<Binary>(&e->node);
+      const bool is_lazy = pair && (pair->op == BinaryOp::And || pair->op == BinaryOp::Or);
+      const ExprPtr condition = select ? select->condition : is_lazy ? pair->left : nullptr;
+      if (!condition) return;
+      const auto names = tensors_read(condition, own);
+      const auto computed = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+        return def_.tensors.at(name).role != Role::Input;
+      });
+      if (computed == names.end()) return;
+      diagnostics_.add({.code = "TC136",
+                        .range = condition->range,
+                        .message = str("a condition beside a subscript that is read from a tensor reads '", *computed,
+                                       "', which is no parameter"),
+                        .note = "indices are checked before a loop runs",
+                        .help = "compute what the subscript finds in a statement before the loop"});
+    });
+  }
+
+  /// The tensors that \p expr, of \p own, reads, by its lets too.
+  static std::vector<std::string> tensors_read(const ExprPtr& expr, const Assignment& own) {
+    std::vector<std::string> names;
+    for_each_expr(expr, [&](const ExprPtr& e) {
+      if (const auto* access = std::get_if<Access>(&e->node)) names.push_back(access->tensor);
+      const auto* name = std::get_if<Name>(&e->node);
+      if (!name || name->kind != Name::Kind::Let) return;
+      for (const auto& clause : own.clauses)
+        if (const auto* let = std::get_if<LetClause>(&clause.node); let && let->name == name->id) {
+          const auto inner = tensors_read(let->value, own);
+          names.insert(names.end(), inner.begin(), inner.end());
+        }
+    });
+    return names;
   }
 
   template <typename F>
@@ -67,7 +113,7 @@ class LoopChecker {
   }
 
   void check_read(std::size_t s, const ExprPtr& e, const Access& read) {
-    for (const auto& subscript : read.subscripts) check_index(e, subscript);
+    for (const auto& subscript : read.subscripts) check_index(e, subscript, *assignment(s));
     const bool exists_own = read.tensor == assignment(s)->target && assignment(s)->reduction;
     for (std::size_t w = 0; w < def_.statements.size(); ++w) {
       const Assignment* writer = assignment(w);
@@ -139,16 +185,15 @@ class LoopChecker {
   }
 
   /// Indices that are read from tensors are checked before the loop runs.
-  void check_index(const ExprPtr& e, const ExprPtr& subscript) {
-    for_each_expr(subscript, [&](const ExprPtr& part) {
-      const auto* access = std::get_if<Access>(&part->node);
-      if (!access || def_.tensors.at(access->tensor).role == Role::Input) return;
+  void check_index(const ExprPtr& e, const ExprPtr& subscript, const Assignment& own) {
+    for (const auto& tensor : tensors_read(subscript, own)) {
+      if (def_.tensors.at(tensor).role == Role::Input) continue;
       diagnostics_.add({.code = "TC136",
                         .range = e->range,
-                        .message = str("the subscript '", print(part), "' in a loop is no parameter"),
+                        .message = str("'", tensor, "', which a subscript in a loop reads, is no parameter"),
                         .note = "indices are checked before a loop runs",
                         .help = "make the tensor of indices a parameter"});
-    });
+    }
   }
 
   void report_ahead(const ExprPtr& e, const Access& read, std::size_t s, std::size_t w, Step step) {
