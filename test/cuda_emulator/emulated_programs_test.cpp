@@ -59,13 +59,13 @@ class EmulatedProgram : public testing::Test {
       const auto want = reference(*function, make_arguments(*function, program, program.runs[run]));
       const auto all = variants(program);
       for (std::size_t v = 0; v < all.size(); ++v) {
-        if (!is_sampled(v, run)) continue;
+        if (run == 0 ? v < usual_variants && !is_usual_sample(path_, v) : !is_sampled(v, run)) continue;
         const auto& variant = all[v];
         SCOPED_TRACE(str("run ", run, ", options '", variant.options, "', target ", variant.target));
         engine::CompileOptions options;
         options.target = Target::parse(variant.target);
         options.mapping = options::MappingOptions::parse(variant.options);
-        options.stages.verify = run == 0 && has_laws(v);  // sizes after the first have the laws of the same passes
+        options.stages.verify = run == 0;  // sizes after the first have the laws of the same passes
         if (!variant.aligned) options.unaligned = all_names(*function);
         auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
         try {
@@ -79,14 +79,6 @@ class EmulatedProgram : public testing::Test {
   }
 
  private:
-  /// Do the laws run for variant number \p variant? For the first, those that the program asks for and half of the others, of
-  /// the next program the other half; for all where TC_ALL_RUNS=1.
-  bool has_laws(std::size_t variant) const {
-    static const bool all = from_environment("TC_ALL_RUNS", 0) != 0;
-    const auto number = std::stoul(path_.stem().string());
-    return all || variant == 0 || variant >= usual_variants || (variant + number) % 2 == 0;
-  }
-
   static void check(const engine::Function& function, const Arguments& arguments, const DeviceProgram& program,
                     const Reference& want) {
     std::int64_t accesses = 0;
