@@ -59,6 +59,7 @@ TEST(CarryValues, WhatTheIterationBeforeStoredIsInARegister) {
 TEST(CarryValues, OtherReadsStay) {
   const Expr t = variable("t");
   EXPECT_EQ(Found(carry_values(steps(t, element("H", t - 2)))).allocations, 0) << "two iterations back";
+  EXPECT_EQ(Found(carry_values(steps(7, element("H", 7) + element("X", t)))).allocations, 0) << "a sum at one place";
   EXPECT_EQ(Found(carry_values(steps(t, element("H", t - 1), ir::ForType::Parallel))).allocations, 0);
   const Expr guarded =
       ir::Call::make(Int(32), ir::Call::if_then_else, {t > 3, element("H", t - 1), Expr(0)}, ir::Call::PureIntrinsic);

@@ -61,7 +61,7 @@ class Carry : public ir::IRMutator {
   /// \p loop, where its body is one store, with the value that it stored before in a register.
   Stmt carried(const ir::For& loop) {
     const auto* store = loop.body.as<ir::Store>();
-    if (!store || !ir::is_const_one(store->predicate)) return &loop;
+    if (!store || !ir::is_const_one(store->predicate) || !ir::expr_uses_var(store->index, loop.name)) return &loop;
     const auto* load = CarriedLoad(*store, loop).found;
     if (!load) return &loop;
     const std::string name = ir::unique_name("carried"), made = ir::unique_name("made");
