@@ -37,7 +37,7 @@ class Block(torch.nn.Module):
 
 
 def seconds():
-    """Processor time of this process and of those it waited for."""
+    """Processor time of this process and of its children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
 
@@ -54,7 +54,7 @@ def decode(call, tokens, heads):
 
 
 def count_codes():
-    """A set that fills with what tc compiles: texts and ranges."""
+    """A set that fills with the compiles of tc: texts and ranges."""
     made, compile_text = set(), runner.Compiler._compile
 
     def noting(self, text, *args, **how):

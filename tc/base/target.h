@@ -33,7 +33,7 @@ struct GridLimits {
   std::int64_t l2_bytes = 50 << 20;
   bool asynchronous_copies = true;  ///< from memory to what a block shares, while its threads go on
   bool matrix_units = true;         ///< warps multiply small matrices (matrix_unit.h)
-  bool group_units = true;          ///< groups of warps do, from what a block shares
+  bool group_units = true;          ///< groups of warps do, from memory that a block shares
 
   bool operator==(const GridLimits&) const = default;
 

@@ -31,7 +31,7 @@ struct DeviceCode {
   static DeviceCode deserialise(const std::string& bytes);
 };
 
-/// Compiles \p kernels, whose names differ, as one program; for sm_90a where they use what only that has. Throws what compile_cubin throws.
+/// Compiles \p kernels, whose names differ, as one program; for sm_90a where they use instructions that only it has. Throws what compile_cubin throws.
 DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture,
                              const Cancellation& cancellation = {});
 

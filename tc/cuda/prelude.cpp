@@ -18,9 +18,8 @@ constexpr PreludeFunction functions[] = {
     {"tc_shuffle", "T tc_shuffle(T value, int lane)", "value of that lane; all 32 lanes call"},
 
     {"tc_shared_memory", "T* tc_shared_memory<T>(int offset, int count)",
-     "count elements at that byte of the block's dynamic shared memory, which begins at a multiple of 1024; offset is "
-     "a "
-     "multiple of 128"},
+     "count elements at that byte of the block's dynamic shared memory, which begins at a multiple of 1024; "
+     "offset is a multiple of 128"},
 
     {"tc_atomic_add", "void tc_atomic_add(T* at, T value)", "*at += value at once; T of 32 or 64 bits"},
     {"tc_atomic_mul", "void tc_atomic_mul(T* at, T value)", "*at *= value at once; T of 32 or 64 bits"},
@@ -91,17 +90,14 @@ constexpr PreludeFunction functions[] = {
     {"tc_unit_commit", "void tc_unit_commit()", "closes the group of products that the 4 warps have begun; sm_90a"},
     {"tc_unit_wait", "void tc_unit_wait<N>()", "waits until at most N groups of products are under way; sm_90a"},
     {"tc_matrix", "unsigned long long tc_matrix(const void* at, int leading, int stride)",
-     "describes an operand in shared memory in the 128-byte swizzled layout (swizzle.h), which begins at a multiple of "
-     "1024 bytes: pieces of 8 rows of 128 bytes are stride bytes apart; where rows lie along m or n, the next 64 "
-     "elements "
-     "of a row leading bytes. One more is 16 bytes further; sm_90a"},
+     "describes an operand in shared memory in the 128-byte swizzled layout (swizzle.h), which begins at a "
+     "multiple of 1024 bytes: pieces of 8 rows of 128 bytes are stride bytes apart; where rows lie along m or n, "
+     "the next 64 elements of a row leading bytes. One more is 16 bytes further; sm_90a"},
     {"tc_multiply_m64n64k16_bf16",
      "void tc_multiply_m64n64k16_bf16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
-     "begins C += A B of 64 x 16 by 16 x 64 bfloat16 in shared memory, tc_matrix a and b, whose rows lie along k or, "
-     "with "
-     "TA or TB 1, along m or n. Row m and column n of C is of thread 4 (m % 8) + n / 2 % 4 of warp m / 16, in sums[m / "
-     "8 "
-     "% 2 * P + n / 8 * 2 + n % 2], which nobody touches before the wait; sm_90a"},
+     "begins C += A B of 64 x 16 by 16 x 64 bfloat16 in shared memory, tc_matrix a and b, whose rows lie along k "
+     "or, with TA or TB 1, along m or n. Row m and column n of C is of thread 4 (m % 8) + n / 2 % 4 of warp m / "
+     "16, in sums[m / 8 % 2 * P + n / 8 * 2 + n % 2], which nobody touches before the wait; sm_90a"},
     {"tc_multiply_m64n128k16_bf16",
      "void tc_multiply_m64n128k16_bf16<P, TA, TB>(float* sums, unsigned long long a, unsigned long long b)",
      "the same for 128 columns"},

@@ -4,6 +4,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/kernel_printer.h"
+#include "tc/cuda/shared_layout.h"
 #include "tc/cuda/spelling.h"
 #include "tc/cuda/warp_accesses.h"
 #include "tc/halide_bridge/stmt/strict.h"
@@ -18,22 +19,6 @@ using ir::Stmt;
 
 /// A buffer in shared memory begins at a multiple of this, and one that units of groups of warps read.
 constexpr std::int64_t shared_alignment = 128, matrix_alignment = 1024;
-
-/// Does \p body describe the buffer \p name to units of groups of warps?
-bool is_described(const Stmt& body, const std::string& name) {
-  struct Finder : ir::IRVisitor {
-    using ir::IRVisitor::visit;
-    explicit Finder(const std::string& buffer) : buffer(buffer) {}
-    const std::string& buffer;
-    bool found = false;
-    void visit(const ir::Call* op) override {
-      ir::IRVisitor::visit(op);
-      found = found || (op->name == "tc_matrix" && op->args[0].as<ir::Load>()->name == buffer);
-    }
-  } finder(name);
-  body.accept(&finder);
-  return finder.found;
-}
 
 /// The loads of an expression that are executed whenever it is computed, outside of its lets.
 class UnconditionalLoads : public ir::IRVisitor {
@@ -327,7 +312,7 @@ void KernelPrinter::allocate(const ir::Allocate* op) {
   auto type = type_name(op->type);
   auto name = names_.declare(op->name);
   if (op->memory_type == Halide::MemoryType::GPUShared) {
-    if (is_described(op->body, op->name)) shared_bytes_ = round_up(shared_bytes_, matrix_alignment);
+    if (described_buffers(op->body).count(op->name) > 0) shared_bytes_ = round_up(shared_bytes_, matrix_alignment);
     line(str(type, "* const ", name, " = tc_shared_memory<", type, ">(", shared_bytes_, ", ", count, ");"));
     auto bytes = count * op->type.bytes();
     shared_bytes_ += round_up(bytes, shared_alignment);

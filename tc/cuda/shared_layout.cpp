@@ -109,6 +109,19 @@ class Swizzler : public ir::IRMutator {
 
 }  // namespace
 
+std::set<std::string> described_buffers(const Halide::Internal::Stmt& body) {
+  struct Finder : Halide::Internal::IRVisitor {
+    using Halide::Internal::IRVisitor::visit;
+    std::set<std::string> names;
+    void visit(const Halide::Internal::Call* op) override {
+      Halide::Internal::IRVisitor::visit(op);
+      if (op->name == "tc_matrix") names.insert(op->args[0].as<Halide::Internal::Load>()->name);
+    }
+  } finder;
+  body.accept(&finder);
+  return finder.names;
+}
+
 ir::Stmt swizzled(const ir::Stmt& body, const std::map<std::string, Swizzle>& swizzles,
                   const std::array<std::int64_t, 3>& block) {
   return swizzles.empty() ? body : Swizzler(swizzles, block).mutate(body);

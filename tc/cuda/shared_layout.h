@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const Sh
 /// once stay whole. Not more than \p most elements, unless \p now has.
 SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks,
                          std::int64_t most);
+
+/// The buffers that \p body describes to units of groups of warps (tc_matrix), which say how such a buffer lies.
+std::set<std::string> described_buffers(const Halide::Internal::Stmt& body);
 
 /// \p body, of blocks of \p block threads, with the elements of the shared buffers \p swizzles names where their swizzles
 /// put them. What the ranges of threads and loops tell is taken into account, so that elements of a piece which an

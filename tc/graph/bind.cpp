@@ -60,7 +60,7 @@ void end_frames(const BoundSteps& steps, Frames& frames, std::size_t end) {
   });
 }
 
-/// Fixes the shapes of what \p node writes.
+/// Fixes the shapes of the tensors that \p node writes.
 void set_outputs(BoundSteps& steps, const Node& node) {
   const auto sizes = lang::bind_sizes(node.def->def, steps.shapes(node.inputs));
   const auto symbolic = symbolic_sizes(node.def->def, steps.dims(node.inputs));

@@ -8,18 +8,12 @@ namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
-using Halide::Int;
 namespace ir = Halide::Internal;
 using ir::Stmt;
 
-Expr element(const char* name, const Expr& index) {
-  return ir::Load::make(Int(32), name, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), {});
-}
-
 /// for t in 1:11: H[at] = value
 Stmt steps(const Expr& at, const Expr& value, ir::ForType type = ir::ForType::Serial) {
-  const Stmt store = ir::Store::make("H", value, at, ir::Parameter(), ir::const_true(), {});
-  return ir::For::make("t", 1, 10, type, Halide::DeviceAPI::None, store);
+  return ir::For::make("t", 1, 10, type, Halide::DeviceAPI::None, store("H", at, value));
 }
 
 /// Loads of H inside of loops, and allocations.
@@ -50,7 +44,7 @@ TEST(CarryValues, WhatTheIterationBeforeStoredIsInARegister) {
   const Expr t = variable("t");
   for (const Expr& at : {t, 3 * t + 5, 20 - t}) {
     const Expr before = ir::simplify(ir::substitute("t", t - 1, at));
-    const Found found(carry_values(steps(at, element("H", before) + element("X", t))));
+    const Found found(carry_values(steps(at, load_int("H", before) + load_int("X", t))));
     EXPECT_EQ(found.allocations, 1);
     EXPECT_EQ(found.loads, 0);
   }
@@ -58,12 +52,11 @@ TEST(CarryValues, WhatTheIterationBeforeStoredIsInARegister) {
 
 TEST(CarryValues, OtherReadsStay) {
   const Expr t = variable("t");
-  EXPECT_EQ(Found(carry_values(steps(t, element("H", t - 2)))).allocations, 0) << "two iterations back";
-  EXPECT_EQ(Found(carry_values(steps(7, element("H", 7) + element("X", t)))).allocations, 0) << "a sum at one place";
-  EXPECT_EQ(Found(carry_values(steps(t, element("H", t - 1), ir::ForType::Parallel))).allocations, 0);
-  const Expr guarded =
-      ir::Call::make(Int(32), ir::Call::if_then_else, {t > 3, element("H", t - 1), Expr(0)}, ir::Call::PureIntrinsic);
-  EXPECT_EQ(Found(carry_values(steps(t, guarded))).allocations, 0) << "not in every iteration";
+  EXPECT_EQ(Found(carry_values(steps(t, load_int("H", t - 2)))).allocations, 0) << "two iterations back";
+  EXPECT_EQ(Found(carry_values(steps(7, load_int("H", 7) + load_int("X", t)))).allocations, 0) << "a sum at one place";
+  EXPECT_EQ(Found(carry_values(steps(t, load_int("H", t - 1), ir::ForType::Parallel))).allocations, 0);
+  EXPECT_EQ(Found(carry_values(steps(t, value_if(t > 3, load_int("H", t - 1))))).allocations, 0)
+      << "not in every iteration";
 }
 
 }  // namespace

@@ -18,6 +18,18 @@ inline Halide::Expr load(const char* buffer, const Halide::Expr& index) {
                                       Halide::Internal::const_true(type.lanes()), Halide::Internal::ModulusRemainder());
 }
 
+/// The int32 of \p buffer at \p index.
+inline Halide::Expr load_int(const std::string& buffer, const Halide::Expr& index) {
+  return Halide::Internal::Load::make(Halide::Int(32), buffer, index, Halide::Buffer<>(), Halide::Internal::Parameter(),
+                                      Halide::Internal::const_true(), {});
+}
+
+/// condition ? value : 0, of int32.
+inline Halide::Expr value_if(const Halide::Expr& condition, const Halide::Expr& value) {
+  return Halide::Internal::Call::make(Halide::Int(32), Halide::Internal::Call::if_then_else,
+                                      {condition, value, Halide::Expr(0)}, Halide::Internal::Call::PureIntrinsic);
+}
+
 /// The indices of \p lanes elements from \p base on.
 inline Halide::Expr vector(const Halide::Expr& base, int lanes = 16) {
   return Halide::Internal::Ramp::make(base, 1, lanes);

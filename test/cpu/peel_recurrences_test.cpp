@@ -10,19 +10,14 @@ namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
-using Halide::Int;
 namespace ir = Halide::Internal;
 using ir::Stmt;
 
 /// for t in 0:10: H[t] = first <= t ? read[t - first] : 0
 Stmt recurrence(int first, const std::string& read = "H", ir::ForType type = ir::ForType::Serial) {
   const Expr t = variable("t");
-  const Expr earlier =
-      ir::Load::make(Int(32), read, t - first, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), {});
-  const Expr value =
-      ir::Call::make(Int(32), ir::Call::if_then_else, {Expr(first) <= t, earlier, Expr(0)}, ir::Call::PureIntrinsic);
-  const Stmt store = ir::Store::make("H", value, t, ir::Parameter(), ir::const_true(), {});
-  return ir::For::make("t", 0, 10, type, Halide::DeviceAPI::None, store);
+  const Stmt body = store("H", t, value_if(Expr(first) <= t, load_int(read, t - first)));
+  return ir::For::make("t", 0, 10, type, Halide::DeviceAPI::None, body);
 }
 
 /// The loops of a statement in order, and how many conditions stand in each.

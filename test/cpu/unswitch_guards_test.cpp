@@ -16,13 +16,9 @@ using ir::Stmt;
 
 /// to[place] = to[read] + (condition ? X[c] : 0)
 Stmt add_if(const Expr& condition, int place, const std::string& to = "acc", int read = -1) {
-  auto load = [](const std::string& name, const Expr& index) {
-    return ir::Load::make(Int(32), name, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), {});
-  };
-  Expr term = load("X", variable("c"));
-  if (condition.defined())
-    term = ir::Call::make(Int(32), ir::Call::if_then_else, {condition, term, Expr(0)}, ir::Call::PureIntrinsic);
-  return ir::Store::make(to, load(to, read < 0 ? place : read) + term, place, ir::Parameter(), ir::const_true(), {});
+  Expr term = load_int("X", variable("c"));
+  if (condition.defined()) term = value_if(condition, term);
+  return store(to.c_str(), place, load_int(to, read < 0 ? place : read) + term);
 }
 
 Stmt loop(const char* name, const Stmt& body) {

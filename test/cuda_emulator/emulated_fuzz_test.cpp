@@ -18,7 +18,9 @@
 
 #include "test/cuda_emulator/device_program.h"
 #include "test/cuda_emulator/units/unit_nests.h"
+#include "test/support/from_environment.h"
 #include "test/support/fuzz_settings.h"
+#include "test/support/random/random_loops.h"
 
 namespace tc::test {
 namespace {
@@ -101,6 +103,27 @@ TEST_P(EmulatedPrograms, AgreeWithTheInterpreter) {
     EXPECT_GE(kernels_for_one_asynchronous * kernels.asynchronous, kernels.all)
         << "too few kernels whose copies run ahead";
     EXPECT_GT(kernels.units, 0);
+  }
+}
+
+/// Random programs with ordered loops, on whose iterations the threads of a block wait for each other.
+TEST(EmulatedLoops, AgreeWithTheInterpreter) {
+  static const std::vector<std::string> mappings = {"", "fusion=max", "fusion=min,tile=4x8,reduction_parts=3",
+                                                    "parallel=0", "tile=8x16,block=32"};
+  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 20);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const ProgramFile program = random_loops(seed);
+    SCOPED_TRACE(str("seed ", seed, "\n", program.text));
+    const auto function = function_of(program, "loops");
+    const auto arguments = make_arguments(*function, program, program.runs.front());
+    engine::CompileOptions options;
+    options.target = Target::parse("cuda:sm_90");
+    options.mapping = options::MappingOptions::parse(mappings[seed % mappings.size()]);
+    options.stages.verify = true;
+    const auto compiled = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+    const auto wrong =
+        emulated_mismatch(compiled, *function, arguments, {seed, seed + 1}, reference(*function, arguments));
+    EXPECT_FALSE(wrong) << *wrong;
   }
 }
 

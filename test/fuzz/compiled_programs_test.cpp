@@ -92,7 +92,7 @@ TEST(CompiledPrograms, AgreeForAllValuesOfSymbolicSizes) {
   EXPECT_GT(taken, 4 * refused);
 }
 
-/// Random programs with ordered loops. What no text can say otherwise is refused: a statement whose reads are not there yet.
+/// Random programs with ordered loops.
 TEST(CompiledPrograms, AgreeOverLoops) {
   static const std::vector<std::string> mappings = {"",
                                                     "fusion=max",

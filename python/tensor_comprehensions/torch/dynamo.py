@@ -38,7 +38,7 @@ from .values import Decline
 from .work import work_of
 
 MOST_GENERALISATIONS = 8
-"""Times that one graph is compiled for all sizes that are like those of a call."""
+"""Times that one graph is compiled for all sizes that answer its questions alike."""
 
 
 A_NUMBER = "a number"
@@ -308,7 +308,7 @@ class _ForAllSizes:
         return self.specialising(*inputs)
 
     def _for(self, inputs):
-        """What runs `inputs`. Raises Decline where no code for ranges does."""
+        """The callable for `inputs`. Raises Decline where no code for ranges takes them."""
         if self.made:
             values = self.made[0][0].values(inputs)
             found = self.like_first.get(values)

@@ -189,7 +189,7 @@ class _Ways:
         return tuple(name for name in self._names if name != self._left[0])
 
     def refuse(self, reason):
-        """What ranges() gave cannot be, because of `reason`."""
+        """No code has the ranges that ranges() gave, because of `reason`."""
         self._reason = self._reason or reason
         del self._left[0]
 
@@ -228,7 +228,7 @@ class Runner:
         return tuple(inputs[k] if d is None else inputs[k].shape[d] for k, d in self._places)
 
     def _fix(self, number):
-        """Strides, inputs, outputs and results as they are where sizes are what `number` says."""
+        """Strides, inputs, outputs and results as they are where `number` gives the sizes."""
         numbers = lambda sizes: tuple(map(number, sizes))
         self._sizes = dict(zip(map(str, self._symbols), numbers(self._told(self._fakes))))
         self._number, program = number, self.program

@@ -30,7 +30,7 @@ def specialised(module, inputs):
 
 
 class Generalised:
-    """A graph traced anew with symbols of its own, and which sizes what is compiled of it is for.
+    """A graph traced anew with symbols of its own, and the sizes for which it may be compiled.
 
     Raises ValueError for a graph that has a symbol which no input tells, or which is no size.
     """
@@ -55,7 +55,7 @@ class Generalised:
         return tuple(inputs[k] if d is None else inputs[k].shape[d] for k, d in self._places)
 
     def is_for(self, values) -> bool:
-        """Whether sizes answer the questions that have been asked as those of the first call did."""
+        """Whether sizes answer the questions that have been asked as the sizes of the first call did."""
         return min(values) > 1 and all_hold([guard.expr for guard in self._env.guards], self._symbols, values)
 
     def _symbol(self, name, value):

@@ -4,7 +4,7 @@
 
 namespace tc::cpu {
 
-/// Lets an iteration have what the one before it stored from a register.
+/// Lets an iteration have the value that the one before it stored from a register.
 ///
 ///   before  for t in 1:64: H[t] = X[t] + a * H[t - 1]
 ///   after   carried[0] = H[0]

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tc/halide_bridge/lower/conditional.h"
+
 namespace tc::cpu {
 namespace {
 
@@ -14,7 +16,7 @@ using Halide::Expr;
 namespace ir = Halide::Internal;
 using ir::Stmt;
 
-/// Iterations that are run apart: a recurrence reads few steps back.
+/// Iterations that are run apart: a recurrence reads few steps back, and each is code once more.
 constexpr std::int64_t most_peeled = 4;
 
 /// The buffers that a statement stores to.
@@ -31,20 +33,16 @@ class StoredBuffers : public ir::IRVisitor {
   }
 };
 
-/// The number c of the condition `c <= loop`; nothing for other conditions.
-std::optional<std::int64_t> first_of(const Expr& condition, const std::string& loop) {
-  const auto* least = condition.as<ir::LE>();
+/// The number c of the conditional `c <= loop ? ... : ...`; nothing for another value.
+std::optional<std::int64_t> step_of(const Expr& value, const std::string& loop) {
+  const auto choice = halide_bridge::as_conditional(value);
+  const auto* least = choice ? choice->condition.as<ir::LE>() : nullptr;
   const auto* variable = least ? least->b.as<ir::Variable>() : nullptr;
   const auto* first = least ? ir::as_const_int(least->a) : nullptr;
-  if (!variable || variable->name != loop || !first) return std::nullopt;
-  return *first;
+  return variable && variable->name == loop && first ? std::optional(*first) : std::nullopt;
 }
 
-const ir::Call* conditional(const ir::Call* op) {
-  return op->is_intrinsic(ir::Call::if_then_else) && op->args.size() == 3 ? op : nullptr;
-}
-
-/// The numbers c of the conditions `c <= loop` in a body that guard a read of what the body stores.
+/// The numbers c of the conditions `c <= loop` in a body that guard a read of a buffer to which the body stores.
 class GuardedSteps : public ir::IRVisitor {
  public:
   GuardedSteps(const Stmt& body, const std::string& loop) : stored_(StoredBuffers(body).names), loop_(loop) {
@@ -55,10 +53,10 @@ class GuardedSteps : public ir::IRVisitor {
  private:
   using ir::IRVisitor::visit;
   void visit(const ir::Call* op) override {
-    const auto first = conditional(op) ? first_of(op->args[0], loop_) : std::nullopt;
-    if (first) guards_.push_back(*first);
+    const auto step = step_of(op, loop_);
+    if (step) guards_.push_back(*step);
     ir::IRVisitor::visit(op);
-    if (first) guards_.pop_back();
+    if (step) guards_.pop_back();
   }
   void visit(const ir::Load* op) override {
     if (stored_.count(op->name)) found.insert(guards_.begin(), guards_.end());
@@ -78,7 +76,7 @@ class DecideSteps : public ir::IRMutator {
  private:
   using ir::IRMutator::visit;
   Expr visit(const ir::Call* op) override {
-    const auto step = conditional(op) ? first_of(op->args[0], loop_) : std::nullopt;
+    const auto step = step_of(op, loop_);
     if (step && *step <= first_) return mutate(op->args[1]);
     if (step && *step > last_) return mutate(op->args[2]);
     return ir::IRMutator::visit(op);

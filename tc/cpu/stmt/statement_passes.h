@@ -36,7 +36,7 @@ struct StatementPass {
 ///   peel_recurrences            the first iterations of a recurrence, which read nothing earlier, stand before its loop
 ///   unswitch_guards             conditions that a loop does not change stand around it
 ///   drop_zero_sums              what adds nothing is left out
-///   carry_values                what an iteration stores stays in a register for the next one
+///   carry_values                a value that an iteration stores stays in a register for the next one
 ///   prefetch, prefetch_tiles, prefetch_panels
 ///                               what a later iteration reads is asked for, where the settings say so
 ///   multiply_tiles              small products of matrices are operations of registers for matrices, where the target has them

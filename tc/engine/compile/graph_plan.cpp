@@ -135,7 +135,7 @@ CompileOptions options_of(const PartProblem& problem, const CompileOptions& opti
   how.constants.clear();
   how.held = problem.held;
   how.unaligned = problem.unaligned;
-  how.symbolic.clear();  // prices are those of the largest sizes
+  how.symbolic.clear();  // prices are for the largest sizes
   return how;
 }
 

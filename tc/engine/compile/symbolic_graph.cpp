@@ -15,7 +15,7 @@ namespace {
 
 using Shared = std::shared_ptr<const RangeGraph>;
 
-/// What was compiled last, by cache_key().
+/// The graphs that were compiled last, by cache_key().
 class RangeGraphs {
  public:
   Shared find(const std::string& key) {

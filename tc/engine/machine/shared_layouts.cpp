@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "tc/base/dtype.h"
 #include "tc/base/matrix_unit.h"
@@ -58,21 +57,7 @@ void set_pitch(Tensor& tensor, std::int64_t before, std::int64_t after) {
     if (stride >= before) stride = stride / before * after;
 }
 
-/// The buffers that \p body describes to units of groups of warps.
-std::set<std::string> described_buffers(const Halide::Internal::Stmt& body) {
-  struct Finder : Halide::Internal::IRVisitor {
-    using Halide::Internal::IRVisitor::visit;
-    std::set<std::string> names;
-    void visit(const Halide::Internal::Call* op) override {
-      Halide::Internal::IRVisitor::visit(op);
-      if (op->name == "tc_matrix") names.insert(op->args[0].as<Halide::Internal::Load>()->name);
-    }
-  } finder;
-  body.accept(&finder);
-  return finder.names;
-}
-
-/// The swizzled layout of 128 bytes, which such units ask for, of rows of \p now.
+/// The swizzled layout of 128 bytes, which units of groups of warps ask for, of rows of \p now.
 cuda::Swizzle layout_of_units(const SharedLayout& now) {
   cuda::Swizzle result{3, 6, 3};
   if (now.pitch > unit_row_elements) {
@@ -89,7 +74,7 @@ SharedLayouts choose_shared_layouts(polyhedral::GridKernel& kernel, const Halide
                                     const GridLimits& limits) {
   SharedLayouts result;
   std::optional<std::vector<WarpAccess>> accesses;
-  const auto described = described_buffers(body);
+  const auto described = cuda::described_buffers(body);
   for (auto& tensor : kernel.scop.tensors) {
     if (tensor.storage != Tensor::Storage::Local || !tensor.shared) continue;
     auto now = layout_of(tensor);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tc/base/str.h"
+#include "tc/halide_bridge/infer/announce_returns.h"
 #include "tc/halide_bridge/infer/infer_statement.h"
 
 namespace tc::halide_bridge {

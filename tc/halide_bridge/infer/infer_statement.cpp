@@ -411,28 +411,6 @@ bool gives_ranges(DefState& state, const lang::Assignment& assignment, const lan
   return true;
 }
 
-void announce_returns(DefState& state, const lang::Statement& statement) {
-  const auto& assignment = std::get<lang::Assignment>(statement.node);
-  IndexConverter convert([&state](const lang::SizeOf& size) { return size_of(state, size); });
-  const auto announce = [&](const lang::ExprPtr& e) {
-    const auto* access = std::get_if<lang::Access>(&e->node);
-    if (!access || access->tensor == assignment.target || state.boxes.count(access->tensor)) return;
-    for (const auto& decl : state.def.returns) {
-      if (decl.name != access->tensor || !decl.dims) continue;
-      std::vector<IndexBounds> box;
-      for (const auto& dim : *decl.dims) box.push_back({constant(0), state.facts.simplify(convert(dim) - 1)});
-      state.boxes[decl.name] = box;
-      state.announced.insert(decl.name);
-    }
-  };
-  lang::for_each_expr(assignment.rhs, announce);
-  for (const auto& clause : assignment.clauses) {
-    if (const auto* let = std::get_if<lang::LetClause>(&clause.node)) lang::for_each_expr(let->value, announce);
-    if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node))
-      lang::for_each_expr(exists->value, announce);
-  }
-}
-
 void infer_statement(DefState& state, const lang::Statement& statement, const lang::Assignment* later) {
   if (auto* assignment = std::get_if<lang::Assignment>(&statement.node))
     StatementInference(state, *assignment, later, !statement.loops.empty()).run();

@@ -13,10 +13,6 @@ namespace tc::halide_bridge {
 /// tensor, gives the indices in their places, unless that is null.
 void infer_statement(DefState& state, const lang::Statement& statement, const lang::Assignment* later = nullptr);
 
-/// Gives the returns that \p statement, one in a loop, reads before a statement of the def writes them the boxes that they are
-/// declared with.
-void announce_returns(DefState& state, const lang::Statement& statement);
-
 /// Does \p assignment, which makes a tensor of sizes that no return declares, leave an index on the left to what later
 /// statements on the tensor say?
 bool waits_for_later(const DefState& state, const lang::Assignment& assignment);

@@ -12,8 +12,6 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 
-Expr literal(std::int64_t value) { return ir::make_const(Halide::Int(64), value); }
-
 /// The positive number that \p expr is.
 std::optional<std::int64_t> divisor_of(const Expr& expr) {
   const auto* number = expr.as<ir::IntImm>();
@@ -27,17 +25,17 @@ Expr one_side(const LinearIndex& sum, bool positive) {
   for (const auto& [part, factor] : sum.terms) {
     if ((factor > 0) != positive) continue;
     const auto times = std::abs(factor);
-    append(times == 1 ? part : part * literal(times));
+    append(times == 1 ? part : part * index_value(times));
   }
   const auto constant = positive ? sum.constant : -sum.constant;
-  if (constant > 0) append(literal(constant));
-  return result.defined() ? result : literal(0);
+  if (constant > 0) append(index_value(constant));
+  return result.defined() ? result : index_value(0);
 }
 
 Expr to_expr(const LinearIndex& sum) {
   const Expr added = one_side(sum, true), taken = one_side(sum, false);
   if (ir::is_const_zero(taken)) return added;
-  return ir::is_const_zero(added) && sum.terms.empty() ? literal(sum.constant) : added - taken;
+  return ir::is_const_zero(added) && sum.terms.empty() ? index_value(sum.constant) : added - taken;
 }
 
 std::int64_t common_factor(const LinearIndex& sum) {
@@ -148,7 +146,7 @@ LinearIndex LinearIndices::quotient(const LinearIndex& given, std::int64_t divis
   if (range && tc::floor_div(range->low, divisor) == tc::floor_div(range->high, divisor))
     whole.constant += tc::floor_div(range->low, divisor);
   else
-    whole.add(ir::Div::make(to_expr(rest), literal(divisor)), 1);
+    whole.add(ir::Div::make(to_expr(rest), index_value(divisor)), 1);
   return whole;
 }
 
@@ -163,7 +161,7 @@ LinearIndex LinearIndices::remainder(const LinearIndex& given, std::int64_t divi
     return rest;
   }
   LinearIndex result;
-  result.add(ir::Mod::make(to_expr(rest), literal(divisor)), 1);
+  result.add(ir::Mod::make(to_expr(rest), index_value(divisor)), 1);
   return result;
 }
 

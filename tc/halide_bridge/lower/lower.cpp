@@ -50,7 +50,7 @@ struct Assigned {
   std::map<std::string, lang::IntegerRange> intervals;
   std::map<std::string, Halide::Expr> ends;  ///< of the iterators whose ranges symbolic sizes decide
   std::vector<Halide::Expr> conditions;      ///< of these
-  std::vector<ProgramStatement::OrderedLoop> loops;
+  std::vector<lang::OrderedLoop> loops;
 
   lang::Box box(const std::vector<std::string>& names) const {
     lang::Box result;
@@ -140,8 +140,7 @@ class Lowering {
 
   Assigned read_statement(std::size_t index) const {
     const auto& statement = def_.statements[index];
-    Assigned result{&assignment_of(statement), statement.range, {}, {}, {}, {}, {}, {}};
-    for (const auto& loop : statement.loops) result.loops.push_back({loop.id, loop.iterator});
+    Assigned result{&assignment_of(statement), statement.range, {}, {}, {}, {}, {}, statement.loops};
     result.left = lang::left_iterators(*result.assignment);
     result.all = result.left;
     const auto& reductions = result.assignment->reduction_iterators;

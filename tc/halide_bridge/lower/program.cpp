@@ -126,6 +126,8 @@ std::vector<Halide::Expr> conditions_of(const std::vector<std::string>& iterator
   return result;
 }
 
+Halide::Expr index_value(std::int64_t value) { return ir::make_const(Halide::Int(64), value); }
+
 std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names) {
   std::vector<Halide::Expr> result;
   for (const auto& name : names) result.push_back(ir::Variable::make(Halide::Int(64), name));

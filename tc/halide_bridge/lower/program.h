@@ -37,11 +37,6 @@ struct ProgramTensor {
 /// The value has the compute type of the target; the store converts (halves round). Floats are meant as written: who
 /// simplifies a value wraps it in strict_float first, and negates a comparison of floats as builtin_calls.h does.
 struct ProgramStatement {
-  /// A loop around it whose iterations run in order, each of them all statements of the loop.
-  struct OrderedLoop {
-    int id = 0;  ///< neighbouring statements with one id are in one loop
-    std::string iterator;
-  };
   enum class Kind { Assign, Init, Update };
   std::string id;  ///< "S0", "S1", ... unique, in program order
   Kind kind = Kind::Assign;
@@ -54,7 +49,7 @@ struct ProgramStatement {
   lang::SourceRange source;
   /// Each of one iterator and symbolic sizes: of the box, the instances for which all hold.
   std::vector<Halide::Expr> conditions = {};
-  std::vector<OrderedLoop> loops = {};  ///< outermost first
+  std::vector<lang::OrderedLoop> loops = {};  ///< around it, outermost first
 };
 
 /// A rank-0 bool temporary that is true after its launch if a data-dependent subscript left its tensor.
@@ -90,6 +85,9 @@ Halide::Type halide_type(DType type);
 /// The \p conditions, each of one iterator, that are of one of \p iterators.
 std::vector<Halide::Expr> conditions_of(const std::vector<std::string>& iterators,
                                         const std::vector<Halide::Expr>& conditions);
+
+/// \p value as an index.
+Halide::Expr index_value(std::int64_t value);
 
 /// The iterators \p names as values.
 std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names);

@@ -1,10 +1,12 @@
 #include "tc/halide_bridge/lower/running_reductions.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <vector>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/builtin_calls.h"
@@ -19,10 +21,8 @@ using Halide::Expr;
 using Kind = ProgramStatement::Kind;
 
 /// Values of an iterator from which on as many steps that wait for each other, some 4 cycles each, take less time than the square of
-/// them in vectors of 16.
+/// them in vectors of 16: an estimate, 4 n < n^2 / 16.
 constexpr std::int64_t least_terms = 64;
-
-Expr at_value(std::int64_t value) { return ir::make_const(Halide::Int(64), value); }
 
 /// variable + offset
 struct Shifted {
@@ -30,7 +30,7 @@ struct Shifted {
   std::int64_t offset = 0;
 };
 
-/// What \p expr is as an iterator and a number.
+/// \p expr as an iterator and a number; nothing where it is no such sum.
 std::optional<Shifted> shifted(const Expr& expr) {
   if (const auto* variable = expr.as<ir::Variable>()) return Shifted{variable->name, 0};
   const auto* sum = expr.as<ir::Add>();
@@ -41,7 +41,7 @@ std::optional<Shifted> shifted(const Expr& expr) {
   const bool swapped = sum && ir::as_const_int(left);
   const auto* offset = ir::as_const_int(swapped ? left : right);
   const auto* variable = (swapped ? right : left).as<ir::Variable>();
-  if (!offset || !variable) return std::nullopt;
+  if (!offset || !variable || std::abs(*offset) > most_counted) return std::nullopt;
   return Shifted{variable->name, sum ? *offset : -*offset};
 }
 
@@ -90,7 +90,7 @@ Expr joined(ReductionOp op, const Expr& a, const Expr& b) {
   throw InternalError("running_reductions: an unknown operator");
 }
 
-/// A reduction over the terms k <= i + offset, or, \p falls, over those with k >= i + offset.
+/// A reduction over the terms k <= i + offset, or, \p falls, over the terms k >= i + offset.
 struct Running {
   std::string index, term;  ///< i and k
   std::int64_t offset = 0;
@@ -172,9 +172,9 @@ std::vector<std::string> others(std::vector<std::string> iterators, const std::s
 ProgramStatement in_order(const ProgramStatement& update, const Running& running, int loop) {
   const auto& results = running.results;
   const Expr step = ir::Variable::make(Halide::Int(64), running.index);
-  const Expr mirror = at_value(2 * results.min + results.extent - 1);
-  const Expr at = running.falls ? ir::Sub::make(mirror, step) : step;
-  const Expr before = running.falls ? ir::Add::make(at, at_value(1)) : ir::Sub::make(at, at_value(1));
+  const Expr last_result = index_value(results.min + results.extent - 1);
+  const Expr at = running.falls ? ir::Sub::make(last_result, ir::Sub::make(step, index_value(results.min))) : step;
+  const Expr before = running.falls ? ir::Add::make(at, index_value(1)) : ir::Sub::make(at, index_value(1));
   ProgramStatement result = update;
   result.kind = Kind::Assign;
   result.loops = {{loop, running.index}};
@@ -189,12 +189,12 @@ ProgramStatement in_order(const ProgramStatement& update, const Running& running
       result.subscripts[d] = at;
     }
   const auto type = running.identity.type();
-  const Expr carried = if_then_else(ir::LE::make(at_value(results.min + 1), step),
+  const Expr carried = if_then_else(ir::LE::make(index_value(results.min + 1), step),
                                     element_read(type, update.target, earlier), running.identity);
-  const Expr term_index = running.offset == 0 ? at : ir::Add::make(at, at_value(running.offset));
+  const Expr term_index = running.offset == 0 ? at : ir::Add::make(at, index_value(running.offset));
   Expr term = replaced(running.value, {{running.term, term_index}});
   const auto low = results.min + running.offset, high = low + results.extent - 1;
-  const Expr first = at_value(running.terms.min), last = at_value(running.terms.min + running.terms.extent - 1);
+  const Expr first = index_value(running.terms.min), last = index_value(running.terms.min + running.terms.extent - 1);
   std::vector<Expr> inside;
   if (low < running.terms.min) inside.push_back(ir::LE::make(first, term_index));
   if (high > running.terms.min + running.terms.extent - 1) inside.push_back(ir::LE::make(term_index, last));

@@ -4,8 +4,8 @@
 
 namespace tc::halide_bridge {
 
-/// \p program with reductions over all terms up to an index, or from one on, as loops whose iterations run in order: what was of the
-/// square of the number of terms is of that number.
+/// \p program with reductions over all terms up to an index, or from one on, as loops whose iterations run in order: their time is then in
+/// proportion to the number of terms, not to its square.
 ///
 ///   before  S0[i]:    S(i) = 0                                        after  for i:  S0[i]: S(i) = if_then_else(1 <= i, S(i - 1), 0) + X(i)
 ///           S1[i,k]:  S(i) += if_then_else(k <= i, X(k), 0)

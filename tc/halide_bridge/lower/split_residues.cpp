@@ -24,8 +24,6 @@ using Halide::Expr;
 /// Strides beyond this are left: nothing in a network strides further than a patch of an image.
 constexpr std::int64_t most_residues = 32;
 
-Expr number(std::int64_t value) { return ir::make_const(Halide::Int(64), value); }
-
 std::optional<std::int64_t> constant_of(const Expr& expr) {
   const auto* literal = expr.as<ir::IntImm>();
   return literal ? std::optional(literal->value) : std::nullopt;
@@ -143,8 +141,8 @@ Expr matching_of(const Expr& variable, const std::vector<std::int64_t>& values, 
   bool is_linear = true;
   for (std::size_t r = 0; r < values.size(); ++r)
     is_linear = is_linear && values[r] == first + step * static_cast<std::int64_t>(r);
-  if (is_linear) return variable * number(step) + number(first);
-  return ir::Mod::make(variable * number(modulo(step, stride)) + number(first), number(stride));
+  if (is_linear) return variable * index_value(step) + index_value(first);
+  return ir::Mod::make(variable * index_value(modulo(step, stride)) + index_value(first), index_value(stride));
 }
 
 /// A name that begins with \p stem and that no iterator of \p statement has.
@@ -187,13 +185,13 @@ std::vector<Piece> split_left(const ProgramStatement& statement, const std::stri
   std::vector<Piece> pieces;
   const std::int64_t quotients = range.extent / stride, left_over = range.extent % stride;
   if (quotients > 0) {
-    const Expr first = ir::Variable::make(Halide::Int(64), whole) * number(stride) + remainder;
-    const Expr value = range.min == 0 ? first : first + number(range.min);
+    const Expr first = ir::Variable::make(Halide::Int(64), whole) * index_value(stride) + remainder;
+    const Expr value = range.min == 0 ? first : first + index_value(range.min);
     pieces.push_back(
         {substituted(statement, name, value, {{whole, {0, quotients}}, {rest, {0, stride}}}), remainder, stride});
   }
-  const Expr base = number(range.min + quotients * stride);
-  if (left_over == 1) pieces.push_back({substituted(statement, name, base, {}), number(0), 1});
+  const Expr base = index_value(range.min + quotients * stride);
+  if (left_over == 1) pieces.push_back({substituted(statement, name, base, {}), index_value(0), 1});
   if (left_over > 1)
     pieces.push_back({substituted(statement, name, base + remainder, {{rest, {0, left_over}}}), remainder, left_over});
   return pieces;
@@ -212,11 +210,11 @@ std::optional<ProgramStatement> split_reduction(const Piece& piece, const Residu
   if (most == 0) return std::nullopt;
   const std::string whole = unused_iterator(piece.statement, residue.reduction + "o");
   const Expr rest =
-      constant_of(piece.rest) ? number(matching.front()) : matching_of(piece.rest, matching, residue.stride);
+      constant_of(piece.rest) ? index_value(matching.front()) : matching_of(piece.rest, matching, residue.stride);
   Expr value = rest;
-  if (most > 1) value = ir::Variable::make(Halide::Int(64), whole) * number(residue.stride) + rest;
-  const Expr inside = ir::LT::make(value, number(range.extent));
-  if (range.min != 0) value = value + number(range.min);
+  if (most > 1) value = ir::Variable::make(Halide::Int(64), whole) * index_value(residue.stride) + rest;
+  const Expr inside = ir::LT::make(value, index_value(range.extent));
+  if (range.min != 0) value = value + index_value(range.min);
   auto result = substituted(piece.statement, residue.reduction, value, {{whole, {0, most}}});
   const auto update = guarded_update(result);
   if (least < most) result.value = if_then_else(inside, result.value, update->identity);

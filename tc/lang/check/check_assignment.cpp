@@ -178,7 +178,7 @@ class AssignmentChecker {
     return true;
   }
 
-  /// In a loop, a tensor has the type of its first value without what earlier iterations gave.
+  /// In a loop, a tensor has the type of its first value without the reads of earlier iterations.
   void take_carried_type() {
     TensorState& tensor = scope_.tensors.at(in_.target);
     if (tensor.assigned || tensor.type || !scope_.carried.count(in_.target)) return;

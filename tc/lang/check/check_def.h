@@ -32,7 +32,7 @@ class GrowingDefChecker {
   /// \p diagnostics must live as long.
   GrowingDefChecker(const Def& head, const TypeMap& types, Diagnostics& diagnostics);
   ~GrowingDefChecker();
-  /// Lets the statements of a loop that are added before \p statement, one of the same loop, read what it writes.
+  /// Lets the statements of a loop that are added before \p statement, one of the same loop, read the tensor that it writes.
   void announce(const Statement& statement);
   /// The next statement, resolved and typed.
   Statement add(const Statement& statement);

@@ -14,7 +14,7 @@ namespace {
 /// Where an access in an iteration of a loop points: at the same iteration, at earlier or later ones, or anywhere.
 enum class Step { Same, Earlier, Later, Any };
 
-/// What \p subscript is beside the index \p iterator of a loop.
+/// How \p subscript differs from the index \p iterator of a loop.
 ///
 ///   t: Same      t-1: Earlier      t+1: Later      t/2: Any
 Step step_of(const ExprPtr& subscript, const std::string& iterator) {
@@ -57,7 +57,7 @@ class LoopChecker {
     check_guards(own);
   }
 
-  /// Indices are checked before the loop runs, where the conditions around them hold: these may not read what it computes.
+  /// Indices are checked before the loop runs, where the conditions around them hold; so these may not read tensors that the loop computes.
   void check_guards(const Assignment& own) {
     bool has_indices = false;
     for_each_read(own, [&](const ExprPtr&, const Access& read) {
@@ -134,7 +134,7 @@ class LoopChecker {
     });
   }
 
-  /// How far \p read of statement \p s is from what statement \p w writes in the same iteration, by the outermost of their
+  /// How far \p read of statement \p s is from the element that statement \p w writes in the same iteration, by the outermost of their
   /// \p common loops that tells.
   Step step_between(std::size_t s, std::size_t w, const Access& read, std::size_t common) const {
     const auto left = left_iterators(*assignment(w));
@@ -148,7 +148,7 @@ class LoopChecker {
     return Step::Same;
   }
 
-  /// Is what \p read takes of what statement \p w writes there when statement \p s runs, and does s leave it until then?
+  /// Is the element of statement \p w that \p read asks for there when statement \p s runs, and does s leave it until then?
   bool is_there(std::size_t s, std::size_t w, const Access& read, Step step) const {
     if (step == Step::Earlier) return true;
     const bool before = is_given_before_loop(s, read.tensor);

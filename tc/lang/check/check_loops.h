@@ -5,13 +5,13 @@
 
 namespace tc::lang {
 
-/// Reports what statements in loops of \p def, a checked one without errors, may not do, because an iteration would read what is not there
-/// yet, or one statement spoil what it still has to read:
+/// Reports statements in loops of \p def, a checked one without errors, that would read elements before they are written, or spoil elements
+/// that they have still to read:
 ///
 ///   for t in 0:T { H(t,n) = X(t,n) + (t >= 1 ? H(t-1,n) : 0) }      as it should be
 ///   for t in 0:T { S(n) = H(t,n) }                                  TC134: no index of the loop on the left
 ///   for t in 0:T { H(t,n) = X(t,n) + H(t+1,n) }                     TC136: an iteration that is to come
-///   for t in 0:T { H(t,n) = X(t,n) + H(t,n-1) }                     TC136: what the statement itself writes
+///   for t in 0:T { H(t,n) = X(t,n) + H(t,n-1) }                     TC136: the statement itself writes it
 ///   for t in 0:T { G(t) = H(t-1)  H(t) = G(t) }                     TC137: H has no declared sizes
 void check_loops(const Def& def, Diagnostics& diagnostics);
 

@@ -12,8 +12,8 @@ isl::map in_iterator_order(const isl::map& pairs) {
   return pairs.intersect(call(pairs.ctx(), isl_map_lex_lt, pairs.space().domain().release()));
 }
 
-/// The pairs of \p pairs, from statement \p source to \p sink, in the order of the loops that both are in, by number; of those in
-/// the same iteration of all these loops \p in_iteration.
+/// The pairs of \p pairs, from statement \p source to \p sink, in the order of the loops that both are in, by number; \p in_iteration
+/// selects among the pairs in one iteration of all these loops.
 template <typename InIteration>
 isl::map in_loop_order(const isl::map& pairs, const Statement& source, const Statement& sink,
                        const InIteration& in_iteration) {

@@ -45,7 +45,7 @@ class ProgramOrder {
  private:
   const Statement& at(std::size_t s) const { return scop_.statements[s]; }
 
-  /// One statement below its own band, or those of a loop below that of its iterator.
+  /// One statement below its own band, or the statements of a loop below the band of its iterator.
   isl::schedule_node part(const isl::schedule_node& leaf, std::size_t first, std::size_t last,
                           std::size_t depth) const {
     if (at(first).loops.size() <= depth) return rest(leaf, at(first));

@@ -141,8 +141,8 @@ isl::set parameter_bounds(const Scop& scop);
 /// The loops that \p a and \p b are both in, outermost first, by their number.
 std::size_t common_loops(const Statement& a, const Statement& b);
 
-/// The schedule of program order: a sequence over the statements, below each one band of its iterators; around those of a loop a band
-/// of its iterator.
+/// The schedule of program order: a sequence over the statements, below each one band of its iterators; around the statements of a loop
+/// a band of its iterator.
 isl::schedule program_order(const Scop& scop);
 
 }  // namespace tc::polyhedral

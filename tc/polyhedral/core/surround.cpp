@@ -1,6 +1,7 @@
 #include "tc/polyhedral/core/surround.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tc/polyhedral/core/cluster_view.h"
 
@@ -117,6 +118,40 @@ class Rebuilder {
   std::vector<Addition> additions_;
 };
 
+/// The iterators of \p statement that bands above \p node run over.
+std::set<int> iterators_above(const schedule_node& node, const Statement& statement) {
+  std::set<int> result;
+  for (auto here = node; here.has_parent(); here = here.parent()) {
+    if (!here.parent().isa<isl::schedule_node_band>()) continue;
+    for (const auto& member : band_members(here.parent())) result.insert(only_iterator(member, statement.domain));
+  }
+  return result;
+}
+
+/// The dimension of an addition of which iterator \p iterator of the host is \p like; -1: none.
+int dimension_like(const isl::multi_aff& like, int iterator) {
+  const auto dimensions = isl::multi_aff::identity_on_domain(like.space().domain());
+  for (unsigned d = 0; d < dimensions.size(); ++d)
+    if (isl_aff_plain_is_equal(like.at(iterator).get(), dimensions.at(static_cast<int>(d)).get()) == isl_bool_true)
+      return static_cast<int>(d);
+  return -1;
+}
+
+/// \p additions around \p node, in the ordered loops of their hosts that run above.
+std::vector<Addition> in_loops_of_hosts(const Scop& scop, const schedule_node& node, std::vector<Addition> additions) {
+  for (auto& addition : additions) {
+    const auto& host = scop.statement(addition.host);
+    if (host.loops.empty()) continue;
+    const auto above = iterators_above(node, host);
+    for (const auto& loop : host.loops) {
+      const int dimension = above.count(loop.iterator) > 0 ? dimension_like(addition.like, loop.iterator) : -1;
+      if (dimension < 0) break;
+      addition.statement.loops.push_back({loop.id, dimension});
+    }
+  }
+  return additions;
+}
+
 /// Puts the additions into program order: before the first and after the last statement of \p inside.
 void add_statements(Scop& scop, const std::vector<std::string>& inside, const std::vector<Addition>& before,
                     const std::vector<Addition>& after) {
@@ -135,7 +170,9 @@ Scop surround(const Scop& scop, const std::vector<int>& path, const std::vector<
               const std::vector<Addition>& after) {
   if (before.empty() && after.empty()) return scop;
   auto result = scop;
-  add_statements(result, statement_ids(node_at(scop.schedule, path)), before, after);
+  const auto node = node_at(scop.schedule, path);
+  add_statements(result, statement_ids(node), in_loops_of_hosts(scop, node, before),
+                 in_loops_of_hosts(scop, node, after));
   auto root = isl::schedule::from_domain(result.domain()).root();
   result.schedule = Rebuilder(path, before, after).copy(scop.schedule.root().child(0), root.child(0)).schedule();
   return result;

@@ -19,7 +19,8 @@ struct Addition {
 ///
 ///   before  node               after  sequence { before ... } { node } { before, behind ... } { after ... }
 ///
-/// The bands above run the new instances with those of their hosts.
+/// The bands above run the new instances with those of their hosts; of the hosts' ordered loops, the new statements are in those that
+/// run above.
 Scop surround(const Scop& scop, const std::vector<int>& path, const std::vector<Addition>& before,
               const std::vector<Addition>& after);
 

@@ -8,7 +8,7 @@
 
 namespace tc::polyhedral {
 
-/// Statements that are fused first: one, the initialisation of a tensor and its accumulating update, or those of an ordered loop.
+/// Statements that are fused first: one, the initialisation of a tensor and its accumulating update, or the statements of an ordered loop.
 using Unit = std::vector<int>;
 
 /// Fused units, in an order the dependences allow, and the coincident members of their common outer band.
@@ -21,13 +21,13 @@ struct Cluster {
 };
 
 /// The \p statements of \p scop, in program order and all in the same \p depth ordered loops, where an initialisation moves down to
-/// the accumulation into its tensor. What is in one more loop is one unit.
+/// the accumulation into its tensor. The statements of one more loop are one unit.
 ///
 ///   S0: C = 0   S1: D = ...   S2: C += ...      {S1} {S0, S2}
 std::vector<Unit> units_of(const Scop& scop, const std::vector<int>& statements, std::size_t depth);
 
-/// \p units, where those of ordered loops, of statements in the same \p depth others, are split into the smallest loops that the
-/// dependences of \p graph allow, in an order that they allow: what no circle of dependences joins.
+/// \p units, of statements in the same \p depth ordered loops, where one more loop is split into the smallest loops that the
+/// dependences of \p graph allow, in an order that they allow: statements stay together where a circle of dependences joins them.
 ///
 ///   for t { G(t) = X(t)  H(t) = G(t) + H(t-1)  Y(t) = H(t) }      {G} {H} {Y}
 std::vector<Unit> distribute_loops(const Scop& scop, const StatementGraph& graph, const std::vector<Unit>& units,

@@ -144,7 +144,7 @@ class Scheduler {
     return scop_.statements[cluster.statements().front()].loops.size() > depth_;
   }
 
-  /// band [t] around \p statements, those of an ordered loop over t, as they are scheduled in one iteration of it.
+  /// band [t] around \p statements, all of an ordered loop over t, as they are scheduled in one iteration of it.
   isl::schedule_node in_loop(isl::schedule_node leaf, const std::vector<int>& statements, Free free) const {
     const auto iterator = [&](int statement) { return scop_.statements[statement].loops[depth_].iterator; };
     const bool runs = free[statements[0]][iterator(statements[0])];
@@ -160,7 +160,7 @@ class Scheduler {
     return runs ? leaf.parent() : leaf;
   }
 
-  /// The dependences among \p statements, those of an ordered loop, within one iteration.
+  /// The dependences among \p statements, all of an ordered loop, within one iteration.
   Dependences in_one_iteration_of(const std::vector<int>& statements) const {
     std::map<std::string, int> iterators;
     for (int statement : statements)

@@ -33,7 +33,7 @@ struct GroupProduct {
   float* sum(std::size_t i) const { return sums + (i / 2 % 2) * static_cast<std::size_t>(pitch) + i / 4 * 2 + i % 2; }
 };
 
-/// What of its products a thread has under way.
+/// The products that a thread has under way.
 struct GroupProducts {
   bool begun = false;  ///< a fence for registers stands before the next product
   std::vector<GroupProduct> open;

@@ -12,7 +12,7 @@
 namespace tc::emulator {
 namespace {
 
-/// What a sum holds while a product adds to it, a NaN.
+/// The value of a sum while a product adds to it, a NaN.
 constexpr auto under_way = std::uint32_t{0x7fc5f00d};
 /// Where shared memory begins on the device.
 constexpr unsigned shared_begin = 1024;

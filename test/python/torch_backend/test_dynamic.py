@@ -16,7 +16,7 @@ def fresh():
 
 @pytest.fixture
 def codes(monkeypatch):
-    """What was compiled for graphs with symbols, for which sizes."""
+    """The compiles of graphs with symbols, and their sizes."""
     made, compile_text = set(), runner.Compiler._compile
 
     def noting(self, text, *args, **how):

@@ -124,7 +124,7 @@ class LoopGenerator {
     line(depth, str(target(made), " = ", made.type, "(", own, "int64(", value(made.dims, 2), "))", ranges));
   }
 
-  /// A tensor without t: what an earlier loop made.
+  /// A sum without t over tensors that earlier loops made.
   void reduce() {
     current_ = before_ = made_.size();
     ordered_ = {};
