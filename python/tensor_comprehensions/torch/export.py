@@ -7,7 +7,7 @@ import torch
 import tensor_comprehensions as tc
 
 from .decompositions import decompositions
-from .dynamo import decline_reasons
+from .compile_graph import decline_reasons
 from .places import device_of
 from .program import lower_graph
 from .runner import Compiler, Runner

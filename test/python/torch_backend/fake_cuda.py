@@ -9,7 +9,7 @@ from torch._functorch.aot_autograd import aot_export_module
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tensor_comprehensions.torch.decompositions import decompositions
-from tensor_comprehensions.torch.dynamo import compile_graph
+from tensor_comprehensions.torch.compile_graph import compile_graph
 from tensor_comprehensions.torch.runner import Compiler
 
 TARGET = "cuda:sm_90,multiprocessors=132"

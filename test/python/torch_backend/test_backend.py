@@ -13,7 +13,7 @@ import torch
 
 import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
-from tensor_comprehensions.torch import dynamo
+from tensor_comprehensions.torch import dynamo, symbolic_graphs
 from tensor_comprehensions.torch.runner import MOST_BINDINGS, Compiler
 
 
@@ -265,8 +265,8 @@ def test_shapes_that_change():
 
 @pytest.mark.parametrize("seconds, most, compiled", [(1e9, 2, 2), (1e-9, 16, 1), (0, 16, 0)])
 def test_many_shapes_end_in_torch_without_alarm(monkeypatch, recwarn, seconds, most, compiled):
-    monkeypatch.setattr(dynamo, "MOST_SPECIALISATIONS", most)
-    monkeypatch.setattr(dynamo, "MOST_GENERALISATIONS", 0)
+    monkeypatch.setattr(symbolic_graphs, "MOST_SPECIALISATIONS", most)
+    monkeypatch.setattr(symbolic_graphs, "MOST_GENERALISATIONS", 0)
     run = torch.compile(chain, backend="tc", dynamic=True, options={"specialise_seconds": seconds})
     for _ in range(2):
         for rows in (5, 6, 7, 8, 9):

@@ -15,7 +15,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
 from tensor_comprehensions.torch.decompositions import decompositions
-from tensor_comprehensions.torch.dynamo import compile_graph
+from tensor_comprehensions.torch.compile_graph import compile_graph
 from tensor_comprehensions.torch.recording import Recording, recorded
 from tensor_comprehensions.torch.runner import Compiler
 
