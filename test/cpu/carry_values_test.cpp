@@ -16,11 +16,12 @@ Stmt steps(const Expr& at, const Expr& value, ir::ForType type = ir::ForType::Se
   return ir::For::make("t", 1, 10, type, Halide::DeviceAPI::None, store("H", at, value));
 }
 
-/// Loads of H inside of loops, and allocations.
+/// Loads of H inside of loops, allocations, and whether H is loaded before loops at a number, as LLVM's generator needs it.
 class Found : public ir::IRVisitor {
  public:
   explicit Found(const Stmt& stmt) { stmt.accept(this); }
   int loads = 0, allocations = 0;
+  bool begins_at_number = false;
 
  private:
   using ir::IRVisitor::visit;
@@ -31,6 +32,7 @@ class Found : public ir::IRVisitor {
   }
   void visit(const ir::Load* op) override {
     loads += op->name == "H" && depth_ > 0;
+    begins_at_number = begins_at_number || (op->name == "H" && depth_ == 0 && ir::is_const(op->index));
     ir::IRVisitor::visit(op);
   }
   void visit(const ir::Allocate* op) override {
@@ -47,6 +49,7 @@ TEST(CarryValues, WhatTheIterationBeforeStoredIsInARegister) {
     const Found found(carry_values(steps(at, load_int("H", before) + load_int("X", t))));
     EXPECT_EQ(found.allocations, 1);
     EXPECT_EQ(found.loads, 0);
+    EXPECT_TRUE(found.begins_at_number);
   }
 }
 

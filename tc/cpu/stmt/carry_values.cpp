@@ -75,9 +75,10 @@ class Carry : public ir::IRMutator {
         ir::Store::make(store->name, value, store->index, store->param, store->predicate, store->alignment),
         keep(value));
     const Stmt body = ir::LetStmt::make(made, ReplaceLoad(*load, kept).mutate(store->value), stores);
-    const Stmt run =
-        ir::Block::make(keep(ir::substitute(loop.name, loop.min, Expr(load))),
-                        ir::For::make(loop.name, loop.min, loop.extent, loop.for_type, loop.device_api, body));
+    const Expr first = ir::Load::make(type, load->name, ir::simplify(ir::substitute(loop.name, loop.min, load->index)),
+                                      load->image, load->param, load->predicate, load->alignment);
+    const Stmt run = ir::Block::make(
+        keep(first), ir::For::make(loop.name, loop.min, loop.extent, loop.for_type, loop.device_api, body));
     return ir::Allocate::make(name, type.element_of(), Halide::MemoryType::Stack, {Expr(type.lanes())},
                               ir::const_true(), run);
   }
