@@ -16,6 +16,7 @@ void bind_layout(pybind11::module_& m);
 void bind_options(pybind11::module_& m);
 void bind_cache(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
+void bind_memory(pybind11::module_& m);
 void bind_work(pybind11::module_& m);
 void bind_executable(pybind11::module_& m);
 void bind_function(pybind11::module_& m);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bindings.h"
 #include "interpreter_lock.h"
 #include "place.h"
 #include "tc/base/error.h"
@@ -83,6 +84,29 @@ const char* Signature::recorded(Operands& operands, std::size_t count) const {
   return nullptr;
 }
 
+namespace {
+
+/// The library of a tensor as messages name it.
+std::string library_of(const Borrowed& tensor) {
+  return tensor.library ? shown(py::getattr(tensor.library, "__name__", tensor.library)) : "torch";
+}
+
+}  // namespace
+
+const Borrowed* Signature::maker(Operands& operands) const {
+  std::size_t found = inputs;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const auto& tensor = operands[i];
+    if (tensor.framework != Framework::Torch && tensor.framework != Framework::Array) continue;
+    if (found == inputs) found = i;
+    if (tensor.library != operands[found].library)
+      throw ArgumentError(str("'", names[found], "' is of ", library_of(operands[found]), " and '", names[i], "' of ",
+                              library_of(tensor), ", and outputs are of one library: pass tensors of one, as ",
+                              "from_dlpack makes them without a copy, or pass out="));
+  }
+  return found == inputs ? nullptr : &operands[found];
+}
+
 void throw_requires_grad(const char* name) {
   throw ArgumentError(str("'", name, "' requires grad, and this call records no gradient, unlike that of a def ",
                           "without out=: call inside torch.no_grad(), or pass ", name, ".detach()"));
@@ -128,12 +152,12 @@ cuda::Place Callable::place_for(Operands& operands, std::size_t count) const {
   return {};
 }
 
-py::object Callable::allocate_outputs(Framework framework, int device, void** pointers) const {
+py::object Callable::allocate_outputs(const Borrowed* maker, int device, void** pointers) const {
   const auto& arguments = executable_->image().arguments;
   std::vector<py::object> tensors;
   for (std::size_t o = 0; o < signature_.outputs(); ++o) {
     const auto& argument = arguments[signature_.inputs + o];
-    py::object tensor = allocate(framework, argument.spec, shapes_[o].ptr(), device);
+    py::object tensor = allocate(maker, argument.spec, shapes_[o].ptr(), device);
     Borrowed borrowed;
     borrowed.take(tensor.ptr(), argument.name.c_str());
     if (!borrowed.matches(argument.spec))
@@ -145,6 +169,14 @@ py::object Callable::allocate_outputs(Framework framework, int device, void** po
   }
   py::tuple result(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) result[i] = std::move(tensors[i]);
+  return result;
+}
+
+py::object Callable::hand_over(const Borrowed* maker, py::object outputs) const {
+  if (!maker || maker->framework != Framework::Array) return outputs;
+  if (signature_.outputs() == 1) return handed_over(maker, std::move(outputs));
+  py::tuple result(signature_.outputs());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = handed_over(maker, outputs[py::int_(i)]);
   return result;
 }
 
@@ -178,6 +210,7 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
   Pointers pointers(count);
   auto place = place_for(operands, out ? count : signature_.inputs);
   py::object result;
+  const Borrowed* maker = nullptr;
   for (std::size_t i = 0; i < signature_.inputs; ++i) pointers.data()[i] = operands[i].data;
   if (out) {
     check_overlap(operands);
@@ -188,7 +221,8 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
       throw ArgumentError(
           str("'", executable_->image().function, "' accumulates into what its output holds: pass the output as out="));
     int device = executable_->image().is_for_gpu() ? place.device : on_cpu;
-    result = allocate_outputs(framework_of(operands, signature_.inputs), device, pointers.data() + signature_.inputs);
+    maker = signature_.maker(operands);
+    result = allocate_outputs(maker, device, pointers.data() + signature_.inputs);
   }
   keep_threads();
   {
@@ -198,7 +232,7 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
     executable_->run_unchecked(pointers.data(), outcome_);
   }
   if (out) count_changes(operands, out);
-  return result;
+  return hand_over(maker, std::move(result));
 }
 
 void Callable::count_changes(Operands& operands, PyObject* out) const {
@@ -276,12 +310,6 @@ py::args in_order(const std::string& function, const std::vector<std::string>& p
     tensors.push_back(named[params[i].c_str()]);
   }
   return py::tuple(py::cast(tensors));
-}
-
-Framework framework_of(Operands& operands, std::size_t inputs) {
-  for (std::size_t i = 0; i < inputs; ++i)
-    if (operands[i].framework != Framework::None) return operands[i].framework;
-  return Framework::None;
 }
 
 }  // namespace tc::python

@@ -41,6 +41,9 @@ struct Signature {
   void take(Operands& operands, PyObject* args, PyObject* out) const;
   /// The name of the first of \p count operands whose gradient torch wants now; null if there is none.
   const char* recorded(Operands& operands, std::size_t count) const;
+  /// The input whose library makes the outputs of a call; null: NumPy's. NumPy's arrays, numbers and tensors that have
+  /// `__dlpack__` alone give way to torch, JAX and the like, of which there may be one: ArgumentError for two.
+  const Borrowed* maker(Operands& operands) const;
 };
 
 /// Throws the ArgumentError of a call that records no gradient, of a tensor \p name that requires one.
@@ -78,7 +81,10 @@ class Callable {
   engine::RunProfile profile(const pybind11::args& args, pybind11::handle out) const;
 
  private:
-  pybind11::object allocate_outputs(Framework framework, int device, void** pointers) const;
+  /// Outputs of the library of \p maker, and their \p pointers: those that allocate() gives, of which hand_over() makes
+  /// what the call returns.
+  pybind11::object allocate_outputs(const Borrowed* maker, int device, void** pointers) const;
+  pybind11::object hand_over(const Borrowed* maker, pybind11::object outputs) const;
   /// Where a GPU runs \p operands, the first \p count of which are given; throws ArgumentError unless they are there.
   cuda::Place place_for(Operands& operands, std::size_t count) const;
   /// Takes inputs, and outputs unless \p out is None; throws ArgumentError unless they are as compiled for.
@@ -107,8 +113,5 @@ class Callable {
 /// ArgumentError for a name that is no parameter's, and for a parameter given twice or not at all.
 pybind11::args in_order(const std::string& function, const std::vector<std::string>& params, const pybind11::args& args,
                         const pybind11::kwargs& named);
-
-/// The framework that allocates the outputs of a call: that of the first tensor that has one.
-Framework framework_of(Operands& operands, std::size_t inputs);
 
 }  // namespace tc::python

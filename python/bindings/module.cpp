@@ -26,6 +26,7 @@ PYBIND11_MODULE(_core, m) {
   tc::python::bind_errors(m);
   tc::python::bind_options(m);
   tc::python::bind_tensor(m);
+  tc::python::bind_memory(m);
   tc::python::bind_cache(m);
   tc::python::bind_work(m);
   tc::python::bind_executable(m);

@@ -66,6 +66,7 @@ PyTypeObject* numpy_type(const char* name) {
 void Borrowed::take_number(PyObject* object, DType type, const char* name) {
   release();
   framework = Framework::None;
+  this->object = nullptr;
   device = on_cpu;
   number_source_ = object;
   read_only = true;

@@ -25,6 +25,16 @@ TensorSpec spec_of(py::handle object, const char* name) {
 
 namespace {
 
+/// The dtype \p name that the package ml_dtypes adds to NumPy; None where it is not installed, or adds no such one.
+py::object added_to_numpy(const std::string& name) {
+  try {
+    return py::getattr(py::module_::import("ml_dtypes"), name.c_str(), py::none());
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_ImportError)) throw;
+    return py::none();
+  }
+}
+
 /// The dtype objects of a framework by type of the language; looked up once.
 PyObject* dtype_object(const char* module, DType type) {
   static auto* known = new std::map<std::pair<std::string, DType>, PyObject*>();
@@ -33,6 +43,7 @@ PyObject* dtype_object(const char* module, DType type) {
     bool numpy = std::string(module) == "numpy";
     auto attribute = type == DType::Bool && numpy ? std::string("bool_") : std::string(name(type));
     py::object object = py::getattr(py::module_::import(module), attribute.c_str(), py::none());
+    if (object.is_none() && numpy) object = added_to_numpy(attribute);
     if (object.is_none()) throw ArgumentError(str(module, " has no type ", type, ": pass the output as out="));
     entry = object.release().ptr();
   }
@@ -65,9 +76,14 @@ namespace {
 
 }  // namespace
 
-py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape, int device) {
+py::object allocate(const Borrowed* maker, const TensorSpec& spec, PyObject* shape, int device) {
   PyObject* result = nullptr;
-  if (framework == Framework::Torch) {
+  if (maker && maker->framework == Framework::Array) {
+    if (device == on_cpu) return allocate_memory(spec);
+    return py::module_::import("tensor_comprehensions.arrays")
+        .attr("empty_beside")(py::handle(maker->object), py::handle(shape), std::string(name(spec.dtype)));
+  }
+  if (maker) {
     static PyObject* empty = py::object(py::module_::import("torch").attr("empty")).release().ptr();
     static PyObject* names = py::make_tuple("dtype", "device").release().ptr();
     PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype), torch_device(device)};
@@ -77,7 +93,7 @@ py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape
     PyObject* arguments[] = {shape, dtype_object("numpy", spec.dtype)};
     result = PyObject_Vectorcall(empty, arguments, 2, nullptr);
   } else {
-    throw ArgumentError("outputs on a GPU are allocated for torch tensors only: pass them as out=");
+    throw ArgumentError("no library makes outputs on a GPU for these tensors: pass them as out=");
   }
   if (!result) throw_unallocated(spec);
   return py::reinterpret_steal<py::object>(result);

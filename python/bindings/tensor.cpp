@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "bindings.h"
@@ -26,6 +27,8 @@ struct TypeTraits {
   bool has_dlpack = false;
   bool watches = false;  ///< has a `__torch_dispatch__` or a `__torch_function__` of its own
   bool has_mask = false;
+  bool immutable = false;
+  PyObject* library = nullptr;  ///< the module of the array API that its objects name
 };
 
 PyObject* interned(const char* text) {
@@ -71,7 +74,36 @@ bool sees_operators(PyTypeObject* type) {
   return differs("__torch_dispatch__") || !(function(own).is(function(base)) || function(own).is(ignored));
 }
 
-const TypeTraits& traits(PyTypeObject* type) {
+/// The module of the array API that \p object names, null where it names none that takes memory.
+PyObject* array_library(PyObject* object) {
+  py::handle array(object);
+  if (!py::hasattr(array, "__array_namespace__")) return nullptr;
+  try {
+    py::object library = array.attr("__array_namespace__")();
+    return py::hasattr(library, "from_dlpack") ? library.release().ptr() : nullptr;
+  } catch (const py::error_already_set&) {
+    return nullptr;
+  }
+}
+
+/// Sets the library of the objects of \p type, of which \p object is one.
+void find_library(TypeTraits& traits, PyTypeObject* type, PyObject* object) {
+  const bool of_numpy = derives_from(type, "numpy", "ndarray");
+  if (derives_from(type, "torch", "Tensor")) {
+    traits.framework = Framework::Torch;
+    traits.watches = sees_operators(type);
+  } else if (traits.library = of_numpy ? nullptr : array_library(object); traits.library) {
+    traits.framework = Framework::Array;
+    traits.immutable = derives_from(type, "jax", "Array");
+  } else if (type->tp_as_buffer && type->tp_as_buffer->bf_getbuffer) {
+    traits.framework = Framework::NumPy;
+    traits.has_mask = derives_from(type, "numpy.ma", "MaskedArray");
+  }
+}
+
+/// The traits of the type of \p object.
+const TypeTraits& traits(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
   static auto* known = new std::unordered_map<PyTypeObject*, TypeTraits>();
   static PyTypeObject* last_type = nullptr;
   static const TypeTraits* last = nullptr;
@@ -83,16 +115,9 @@ const TypeTraits& traits(PyTypeObject* type) {
     return *last;
   }
   TypeTraits result;
-  auto* object = reinterpret_cast<PyObject*>(type);
   result.exchange = find_exchange(type);
-  result.has_dlpack = PyObject_HasAttrString(object, "__dlpack__");
-  if (derives_from(type, "torch", "Tensor")) {
-    result.framework = Framework::Torch;
-    result.watches = sees_operators(type);
-  } else if (type->tp_as_buffer && type->tp_as_buffer->bf_getbuffer) {
-    result.framework = Framework::NumPy;
-    result.has_mask = derives_from(type, "numpy.ma", "MaskedArray");
-  }
+  result.has_dlpack = PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "__dlpack__");
+  find_library(result, type, object);
   Py_INCREF(type);
   return known->emplace(type, result).first->second;
 }
@@ -134,6 +159,17 @@ DType buffer_type(const char* format, Py_ssize_t size, const char* name) {
   if (single && *code == 'd') return DType::Float64;
   throw ArgumentError(
       str("'", name, "' has elements of format '", format ? format : "", "', which is no type of the language"));
+}
+
+/// The type of the elements of \p array where it is one that NumPy knows from another package and has no buffer for, as
+/// bfloat16 of ml_dtypes.
+std::optional<DType> added_type(py::handle array) {
+  py::object type = py::getattr(array, "dtype", py::none());
+  py::object named = py::getattr(type, "name", py::none());
+  if (!py::isinstance<py::str>(named)) return std::nullopt;
+  const auto found = parse_dtype(named.cast<std::string>());
+  const auto size = py::getattr(type, "itemsize", py::none());
+  return found && size.equal(py::int_(byte_size(*found))) ? found : std::nullopt;
 }
 
 /// What \p capsule, of the name "\p kind", holds. It is taken: whoever gets the capsule too finds it used.
@@ -258,9 +294,9 @@ bool copy_plain(const DLTensor& tensor, Borrowed& out) {
 
 }  // namespace
 
-bool is_of_torch(PyObject* object) { return traits(Py_TYPE(object)).framework == Framework::Torch; }
+bool is_of_torch(PyObject* object) { return traits(object).framework == Framework::Torch; }
 
-bool watches_itself(PyObject* object) { return traits(Py_TYPE(object)).watches; }
+bool watches_itself(PyObject* object) { return traits(object).watches; }
 
 bool is_grad_enabled() {
   static PyObject* function = nullptr;
@@ -299,13 +335,18 @@ void Borrowed::take_dlpack(PyObject* object, const char* name) {
 }
 
 void Borrowed::take_buffer(PyObject* object, const char* name) {
+  std::optional<DType> added;
   if (PyObject_GetBuffer(object, &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     py::error_already_set error;
-    throw_foreign(error, name);
+    added = added_type(object);
+    if (!added) throw_foreign(error, name);
+    py::object bits = py::handle(object).attr("view")(str("uint", bit_size(*added)));
+    source_ = bits.release().ptr();
+    if (PyObject_GetBuffer(source_, &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) throw py::error_already_set();
   }
   has_buffer_ = true;
   if (buffer_.ndim > max_rank) throw ArgumentError(str("'", name, "' has more than ", max_rank, " dimensions"));
-  dtype = buffer_type(buffer_.format, buffer_.itemsize, name);
+  dtype = added ? *added : buffer_type(buffer_.format, buffer_.itemsize, name);
   if (buffer_.itemsize != byte_size(dtype) || (buffer_.ndim > 0 && (!buffer_.shape || !buffer_.strides)))
     throw ArgumentError(str("'", name, "' has a buffer of ", dtype, " whose elements are ", buffer_.itemsize,
                             " bytes, or that has no shape"));
@@ -323,8 +364,10 @@ void Borrowed::take_buffer(PyObject* object, const char* name) {
 
 void Borrowed::take(PyObject* object, const char* name) {
   release();
-  const auto& type = traits(Py_TYPE(object));
+  const auto& type = traits(object);
   framework = type.framework;
+  library = type.library;
+  this->object = object;
   read_only = false;
   device = on_cpu;
   requires_grad = false;
@@ -353,6 +396,7 @@ void Borrowed::take(PyObject* object, const char* name) {
     throw ArgumentError(str("'", name, "' must be a tensor (torch, NumPy or anything with __dlpack__), not ",
                             Py_TYPE(object)->tp_name));
   }
+  read_only = read_only || type.immutable;
   normalise();
   if (!data && std::find(shape, shape + rank, 0) == shape + rank) throw_no_memory(name);
 }

@@ -10,8 +10,9 @@
 
 namespace tc::python {
 
-/// Which library a tensor comes from: decides who allocates outputs.
-enum class Framework : std::uint8_t { None, NumPy, Torch, Other };
+/// Which library a tensor comes from: decides who makes outputs. Array: a library of the array API standard (JAX, CuPy),
+/// whose arrays name their module; Other: tensors that have `__dlpack__` and nothing else.
+enum class Framework : std::uint8_t { None, NumPy, Torch, Array, Other };
 
 constexpr int max_rank = 32;
 
@@ -42,7 +43,9 @@ class Borrowed {
   DType dtype = DType::Float32;
   int rank = 0;
   Framework framework = Framework::None;
-  int device = on_cpu;  ///< the CUDA device whose memory it is in
+  PyObject* object = nullptr;   ///< the tensor itself, which outlives the call; null for a number
+  PyObject* library = nullptr;  ///< of Framework::Array: its module, which is never freed
+  int device = on_cpu;          ///< the CUDA device whose memory it is in
   bool read_only = false;
   bool requires_grad = false;  ///< torch is asked for its gradient
   std::int64_t shape[max_rank];
@@ -79,8 +82,17 @@ bool is_grad_enabled();
 /// The spec of a tensor or of a TensorSpec.
 TensorSpec spec_of(pybind11::handle object, const char* name);
 
-/// An uninitialised dense tensor of \p framework (None: NumPy) on \p device.
-/// Throws ArgumentError for a type or a device the framework lacks, ResourceError for want of memory.
-pybind11::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape, int device = on_cpu);
+/// An uninitialised dense tensor of the library of \p maker (null: NumPy's) on \p device; on a CPU, for a library of the
+/// array API, memory that handed_over() makes an array of. Throws ArgumentError for a type or a device that the library
+/// lacks, ResourceError for want of memory.
+pybind11::object allocate(const Borrowed* maker, const TensorSpec& spec, PyObject* shape, int device = on_cpu);
+
+/// An object that owns uninitialised dense memory of a CPU for \p spec and gives it by `__dlpack__`. Throws ResourceError
+/// for want of memory.
+pybind11::object allocate_memory(const TensorSpec& spec);
+
+/// The output \p made by allocate(), which has been written, as the library of \p maker has it. Throws ArgumentError where
+/// the library refuses it.
+pybind11::object handed_over(const Borrowed* maker, pybind11::object made);
 
 }  // namespace tc::python

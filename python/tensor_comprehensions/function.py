@@ -63,8 +63,8 @@ class _DocumentsItself:
 class Function(_core.Function):
     __doc__ = _DocumentsItself("""One def of a text. Called with tensors, it compiles on first use for their types, shapes and strides.
 
-    Tensors are given in the order of the parameters or by their names. Parameters of rank 0 also take Python numbers. Outputs are allocated by the library of the first tensor (torch or
-    NumPy) or passed as `out=`: a tensor, or a tuple of tensors where there are several returns.
+    Tensors are given in the order of the parameters or by their names. Parameters of rank 0 also take Python numbers. Outputs are of the library of the tensors (torch, NumPy,
+    JAX, CuPy; see docs/arrays.md) or passed as `out=`: a tensor, or a tuple of tensors where there are several returns.
     """)
 
     def __init__(self, definition: _core.Definition, settings: _core.Settings, origin: Optional[_Origin] = None):
