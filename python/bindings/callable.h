@@ -66,6 +66,8 @@ class Callable {
   explicit Callable(std::shared_ptr<const engine::Executable> executable, std::vector<HeldTensor> held = {});
 
   const engine::Executable& executable() const { return *executable_; }
+  /// Does it accumulate into what an output holds?
+  bool reads_outputs() const { return reads_outputs_; }
   /// What becomes of tests of index tensors in calls from here on. Where they are kept, the next call of this executable
   /// throws what has failed by then.
   void set_outcome(engine::TestOutcome outcome) { outcome_ = outcome; }

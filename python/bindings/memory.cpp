@@ -1,8 +1,9 @@
+#include <dlpack/dlpack.h>
+
 #include <cstdlib>
 
 #include "bind_class.h"
 #include "bindings.h"
-#include "tc/base/dlpack.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tensor.h"

@@ -60,6 +60,16 @@ bool lacks_memory(PyObject* args) {
   return of_torch && call_python("operators", "lacks_memory", py::handle(args)).cast<bool>();
 }
 
+/// Is one of \p args an array that JAX traces: without memory, of a program to be?
+bool is_traced_by_jax(PyObject* args) {
+  py::object modules = py::module_::import("sys").attr("modules");
+  if (!modules.contains("jax")) return false;
+  py::object tracer = modules["jax"].attr("core").attr("Tracer");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+    if (py::isinstance(PyTuple_GET_ITEM(args, i), tracer)) return true;
+  return false;
+}
+
 /// What torch records of a call whose tensors require grad.
 py::object record(PyObject* self, PyObject* args) {
   static PyObject* function = nullptr;
@@ -119,6 +129,8 @@ py::object PyFunction::call(PyObject* self, PyObject* args, PyObject* out) {
   try {
     signature_.take(operands, args, out ? out : Py_None);
   } catch (const ArgumentError&) {
+    if (is_traced_by_jax(args))
+      return call_python("jax", "call", py::handle(self), py::handle(args), py::handle(out ? out : Py_None));
     if (!lacks_memory(args)) throw;
     return call_operator(self, args, out);
   }

@@ -116,11 +116,11 @@ _tell_torch()
 
 
 def __getattr__(name):
-    """`tc.torch` and `tc.torch_op` are loaded when they are first named, so that torch stays optional."""
-    if name == "torch":
+    """`tc.torch`, `tc.torch_op` and `tc.jax` are loaded when they are first named, so that torch and JAX stay optional."""
+    if name in ("torch", "jax"):
         import importlib
 
-        return importlib.import_module(f"{__name__}.torch")
+        return importlib.import_module(f"{__name__}.{name}")
     if name == "torch_op":
         from .operators import torch_op
 
