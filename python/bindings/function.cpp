@@ -14,6 +14,7 @@
 #include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/define/gradient.h"
+#include "tc/engine/define/returning_temporaries.h"
 #include "tc/engine/define/specialise.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
@@ -286,6 +287,8 @@ void bind_function(py::module_& m) {
            [](const PyFunction& self, const lang::SizeMap& values) {
              return engine::source_text(*engine::specialised(self.function(), values));
            })
+      .def("_returning_temporaries",
+           [](const PyFunction& self) { return Definition{engine::returning_temporaries(self.function())}; })
       .def("_float_returns",
            [](const PyFunction& self) {
              const auto& def = self.function()->def;

@@ -123,6 +123,23 @@ class Function(_core.Function):
         outputs, ranges, conditions = self._infer(*self._in_order(*tensors, **named))
         return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
 
+    def values(self, *tensors, **named) -> dict:
+        """What a call with these tensors gives to each name of the text: returns and temporaries, by name.
+
+        Computed by the code of the same text in which temporaries are returns too, on the target of the function; a tensor that several
+        statements write has the value of the last. Temporaries of defs that it calls are those of the text with calls written out. See docs/show.md.
+        """
+        given = self._in_order(*tensors, **named)
+        whole = self._for_values(given)._whole
+        results = whole(*given)
+        names = whole._returns()
+        return dict(zip(names, results if len(names) > 1 else (results,)))
+
+    @functools.cached_property
+    def _whole(self) -> "Function":
+        """The function that returns its temporaries too."""
+        return _derived(Function, self._returning_temporaries(), self)
+
     def _for_values(self, given) -> "Function":
         """The function for the values of scalar parameters among `given` that ranges are made of."""
         return self
