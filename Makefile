@@ -43,8 +43,9 @@ bench: build     ## measure, beside torch and this machine's own peak; ARGS="--q
 gpu-bundle: build ## pack what benchmarks/gpu.sh needs on a machine with a GPU into build/gpu_bundle.tar
 	@$(PYTHON) benchmarks/gpu_suite/make_bundle.py
 
-lint: setup      ## check the sources: contracts, lengths, includes, tests of passes, layout
+lint: setup      ## check the sources: contracts, lengths, includes, tests of passes, layout, types of the Python package
 	@$(PYTHON) tools/lint/lint.py --format
+	@$(PYTHON) -m mypy
 
 format: setup    ## lay out all sources by .clang-format
 	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i

@@ -12,6 +12,7 @@ import importlib.util
 import pathlib
 import platform
 import sys
+from typing import TYPE_CHECKING
 
 if importlib.util.find_spec("._core", __name__) is None:
     _built = sorted(path.name for path in pathlib.Path(__file__).parent.glob("_core.*.so"))
@@ -102,6 +103,11 @@ __all__ = [
 ]
 
 
+if TYPE_CHECKING:
+    from . import jax, torch
+    from .operators import torch_op
+
+
 def _tell_torch():
     """Adds the name of the backend where torch, which finds it by the package's entry point, has looked for backends before this package was
     on the path. Nothing of torch is imported; the backend is, when its name is first used."""
@@ -115,7 +121,7 @@ def _tell_torch():
 _tell_torch()
 
 
-def __getattr__(name):
+def _loaded(name):
     """`tc.torch`, `tc.torch_op` and `tc.jax` are loaded when they are first named, so that torch and JAX stay optional."""
     if name in ("torch", "jax"):
         import importlib
@@ -126,3 +132,7 @@ def __getattr__(name):
 
         return torch_op
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:  # to checkers of types a mistyped name has no attribute
+    __getattr__ = _loaded

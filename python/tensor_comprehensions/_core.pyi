@@ -1,4 +1,8 @@
-from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Tuple, TypedDict, Union
+
+from typing_extensions import Unpack
+
+from .typed import Out, Tensor
 
 class Error(Exception):
     diagnostics: List[Diagnostic]
@@ -20,41 +24,39 @@ class Diagnostic:
     rendered: str
     is_error: bool
 
+class Options(TypedDict, total=False):
+    fusion: str
+    allow_skewing: bool
+    positive_orthant: bool
+    tile: Union[Sequence[int], str]
+    promote: bool
+    quota: int
+    promote_bytes: int
+    reduction_parts: int
+    parallel: bool
+    vectorise: bool
+    vector_bytes: int
+    register_tile: Union[Sequence[int], str]
+    unroll: int
+    pack: bool
+    reduction_block: int
+    prefetch: bool
+    prefetch_distance: int
+    construct: str
+    parallel_along: Union[Sequence[str], str]
+    vector_along: Union[Sequence[str], str]
+    grid: Union[Sequence[int], str]
+    block: Union[Sequence[int], str]
+    shared: bool
+    registers: bool
+    shared_bytes: int
+    reduce_in_block: bool
+    unroll_limit: int
+    cooperative: bool
+    gather_reuse: int
+
 class MappingOptions:
-    def __init__(
-        self,
-        text: str = "",
-        *,
-        fusion: str = ...,
-        allow_skewing: bool = ...,
-        positive_orthant: bool = ...,
-        tile: Union[Sequence[int], str] = ...,
-        promote: bool = ...,
-        quota: int = ...,
-        promote_bytes: int = ...,
-        reduction_parts: int = ...,
-        parallel: bool = ...,
-        vectorise: bool = ...,
-        vector_bytes: int = ...,
-        register_tile: Union[Sequence[int], str] = ...,
-        unroll: int = ...,
-        pack: bool = ...,
-        reduction_block: int = ...,
-        prefetch: bool = ...,
-        prefetch_distance: int = ...,
-        construct: str = ...,
-        parallel_along: Union[Sequence[str], str] = ...,
-        vector_along: Union[Sequence[str], str] = ...,
-        grid: Union[Sequence[int], str] = ...,
-        block: Union[Sequence[int], str] = ...,
-        shared: bool = ...,
-        registers: bool = ...,
-        shared_bytes: int = ...,
-        reduce_in_block: bool = ...,
-        unroll_limit: int = ...,
-        cooperative: bool = ...,
-        gather_reuse: int = ...,
-    ) -> None: ...
+    def __init__(self, text: str = "", **options: Unpack[Options]) -> None: ...
     fusion: str
     allow_skewing: bool
     positive_orthant: bool
@@ -84,7 +86,7 @@ class MappingOptions:
     unroll_limit: int
     cooperative: bool
     gather_reuse: int
-    def replace(self, **options: Any) -> MappingOptions: ...
+    def replace(self, **options: Unpack[Options]) -> MappingOptions: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> MappingOptions: ...
@@ -144,7 +146,7 @@ class WorkReport:
 
 class Executable:
     def __init__(self, other: Executable) -> None: ...
-    def __call__(self, *tensors: Any, out: Any = None, **named: Any) -> Any: ...
+    def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any: ...
     def _profile(self, *tensors: Any, out: Any = None) -> Dict[str, Any]: ...
     def _measure(self) -> float: ...
     def _stats(self) -> Dict[str, Any]: ...
@@ -200,7 +202,7 @@ def layout_guideline(function: Function, inputs: list) -> List[Tuple[Dict[str, L
 
 class Function:
     def __init__(self, definition: Definition, settings: Settings) -> None: ...
-    def __call__(self, *tensors: Any, out: Any = None, **named: Any) -> Any: ...
+    def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any: ...
     def _name(self) -> str: ...
     def _source(self) -> str: ...
     def _run(self, *tensors: Any, out: Any = None) -> Any: ...

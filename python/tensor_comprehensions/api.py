@@ -2,12 +2,13 @@
 
 import os
 import warnings
-from typing import Optional
+from typing import Any, Dict, Iterable, Iterator, NoReturn, Optional, Union
 
 from . import _core
 from .executable import Executable
 from .function import Function, _Origin
 from .settings import _memory_limit, _settings_of
+from .typed import AnyCache, Given, Layouts, Names, Options, OutGiven
 from .valued import ValuedFunction
 
 
@@ -20,10 +21,10 @@ class NoSuchDef(_core.ArgumentError, KeyError):
 class Module:
     """The defs of a text, each an attribute and an item of its name."""
 
-    def __init__(self, text, name, how):
+    def __init__(self, text: str, name: str, how: tuple):
         definitions, self._warnings = _core.define(text, name)
         self._origin = _Origin(text, name, how)
-        self._functions = {}
+        self._functions: Dict[str, Function] = {}
         settings = _settings_of(how)
         for definition in definitions:
             function = Function(definition, settings, self._origin)
@@ -34,22 +35,22 @@ class Module:
         for warning in self._warnings:
             warnings.warn(warning.rendered or warning.message, stacklevel=3)
 
-    def __getitem__(self, name) -> Function:
+    def __getitem__(self, name: str) -> Function:
         try:
             return self._functions[name]
         except KeyError:
             raise NoSuchDef(self._missing(name)) from None
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._functions)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._functions)
 
     def _missing(self, name):
         return f"there is no def '{name}' in this text; it defines: {', '.join(self.__dict__.get('_functions', ()))}"
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Function:
         raise AttributeError(self._missing(name))
 
     def __reduce__(self):
@@ -61,7 +62,7 @@ class Module:
     def __deepcopy__(self, memo):
         return self
 
-    def __call__(self, *tensors, **named):
+    def __call__(self, *tensors, **named) -> NoReturn:
         raise _core.ArgumentError(f"a text is not called but one of its defs: {self._suggestion()}(...)")
 
     def _suggestion(self):
@@ -83,20 +84,20 @@ def define(
     *,
     name: str = "<tc>",
     target: Optional[str] = None,
-    options=None,
-    cache=None,
+    options: Options = None,
+    cache: AnyCache = None,
     partition: str = "auto",
     libraries: str = "none",
     layouts: str = "constants",
     derive: int = 0,
-    dynamic=(),
+    dynamic: Names = (),
 ) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
     A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition`,
     `libraries`, `layouts` ("off", "constants", "resolve" or "fold"), `derive` and `dynamic` say how its defs are compiled when they are called; see `compile`.
     """
-    how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
+    how: Dict[str, Any] = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
     how.update(layouts=layouts, derive=derive, dynamic=_size_names(dynamic))
     return Module(_text_of(text), name, tuple(how.items()))
 
@@ -127,27 +128,27 @@ def _size_names(dynamic) -> tuple:
 
 def compile(
     function: Function,
-    *tensors,
-    out=None,
+    *tensors: Union[Given, float],
+    out: OutGiven = None,
     target: Optional[str] = None,
-    options=None,
-    cache=None,
+    options: Options = None,
+    cache: AnyCache = None,
     partition: str = "auto",
     libraries: str = "none",
-    constants=(),
+    constants: Iterable[str] = (),
     fold_scales: bool = False,
-    layouts=None,
+    layouts: Layouts = None,
     derive: int = 0,
     schedule: Optional[str] = None,
     nest: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
-    dynamic=(),
-    **named,
+    dynamic: Names = (),
+    **named: Given,
 ) -> Executable:
     """Compiles `function` for tensors or specs like these, and outputs like `out` (without it: dense ones).
 
-    Tensors are given in the order of the parameters or by their names.
+    Tensors are given in the order of the parameters or by their names. To checkers of types a number is given in order only, so that they find a mistyped keyword.
 
     `options` says how it is mapped:
 
@@ -191,11 +192,11 @@ def compile(
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
-    limits = {"schedule": schedule, "nest": nest, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
+    limits: Dict[str, Any] = {"schedule": schedule, "nest": nest, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
     how.update(layouts=layouts if isinstance(layouts, str) else "constants", derive=derive, fold_scales=fold_scales)
     how["dynamic"] = _size_names(dynamic)
-    settings = _settings_of(how)
+    settings = _settings_of(tuple(how.items()))
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)

@@ -1,5 +1,7 @@
 """Calls that torch records: nodes of its graph that run a def forwards, its gradient backwards, and its tangents."""
 
+from typing import Any
+
 import torch
 from torch.autograd import forward_ad
 
@@ -122,7 +124,7 @@ def _backward_of_some(ctx, tensors, seeds, given):
     return _in_places(some.gradient(*values, *(seed.contiguous() for seed in seeds if seed is not None)), record.needs)
 
 
-def node_of(function: Function) -> type:
+def node_of(function: Function) -> Any:
     """The class of nodes that calls of `function` make."""
     made = function.__dict__.get("_node")
     if made is None:

@@ -21,9 +21,18 @@ The environment decides which one it is; see docs/cache.md:
 import dataclasses
 import functools
 import os
-from typing import Any, Dict, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, TypeVar, Union
 
 from . import _core
+from .typed import Given, OutGiven
+
+if TYPE_CHECKING:
+    from typing import Concatenate, ParamSpec
+
+    from .function import Function
+
+    _Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,15 +122,15 @@ class Cache:
     def _key(self, function, tensors, out, target):
         return function._cache_key(tensors, out, _core.Settings(target=target))
 
-    def find(self, function, *tensors, out=None, target: Optional[str] = None) -> List[Entry]:
+    def find(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> List[Entry]:
         """The options for `function` with tensors or specs like these, best first: injected ones, then those measured on this machine."""
         return [_entry(values) for values in self._core.find(self._key(function, tensors, out, target))]
 
-    def best(self, function, *tensors, out=None, target: Optional[str] = None) -> Optional[Entry]:
+    def best(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> Optional[Entry]:
         """The options that "cached" and "tuned" use, None for none."""
         return next(iter(self.find(function, *tensors, out=out, target=target)), None)
 
-    def nearest(self, function, *tensors, out=None, target: Optional[str] = None) -> Optional[Entry]:
+    def nearest(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> Optional[Entry]:
         """The best options for the nearest shapes of the same program, types, ranks and target; None for none.
 
         They are legal for all shapes, but may be slower than no options: measure.
@@ -129,12 +138,27 @@ class Cache:
         values = self._core.nearest(self._key(function, tensors, out, target))
         return _entry(values) if values else None
 
-    def inject(self, function, *tensors, options, out=None, target: Optional[str] = None, note: str = "") -> None:
+    def inject(
+        self,
+        function: "Function",
+        *tensors: Given,
+        options: Union[str, _core.MappingOptions],
+        out: OutGiven = None,
+        target: Optional[str] = None,
+        note: str = "",
+    ) -> None:
         """Puts options found by hand; they go before all that were tuned. `note` is plain text: ArgumentError for control characters."""
         self._put(function, tensors, out, target, options, True, None, note)
 
     def record(
-        self, function, *tensors, options, measured: Measurement, out=None, target: Optional[str] = None, note: str = ""
+        self,
+        function: "Function",
+        *tensors: Given,
+        options: Union[str, _core.MappingOptions],
+        measured: Measurement,
+        out: OutGiven = None,
+        target: Optional[str] = None,
+        note: str = "",
     ) -> None:
         """Puts options with the time measured for them."""
         self._put(function, tensors, out, target, options, False, dataclasses.asdict(measured), note)
@@ -165,16 +189,16 @@ class Cache:
         from its source, with all laws of the compiler, and compared."""
         return self._core.verify(recompile)
 
-    def merge(self, folder) -> Dict[str, int]:
+    def merge(self, folder: Union[str, os.PathLike]) -> Dict[str, int]:
         """Adds the options of another cache's folder, and its prices of derived programs. Merging in any order, and twice, gives the same."""
         return self._core.merge(os.fspath(folder))
 
-    def export(self, file, *, best_only: bool = False) -> int:
+    def export(self, file: Union[str, os.PathLike], *, best_only: bool = False) -> int:
         """Writes its options, only the best of each key if `best_only`, and its prices of derived programs to one file; how many. ResourceError for a file that is there
         and is no earlier export: it is not replaced."""
         return self._core.export_entries(os.fspath(file), best_only)
 
-    def import_(self, file) -> Dict[str, int]:
+    def import_(self, file: Union[str, os.PathLike]) -> Dict[str, int]:
         """Adds what is in a file that `export` wrote."""
         return self._core.import_entries(os.fspath(file))
 
@@ -204,28 +228,28 @@ def _required() -> Cache:
     return cache
 
 
-def _forward(name):
-    method = getattr(Cache, name)
+def _forward(method: "Callable[Concatenate[Cache, _Arguments], _Result]") -> "Callable[_Arguments, _Result]":
+    """`method` of the environment's cache."""
 
-    def function(*args, **keywords):
-        return getattr(_required(), name)(*args, **keywords)
+    def function(*args: "_Arguments.args", **keywords: "_Arguments.kwargs") -> _Result:
+        return method(_required(), *args, **keywords)
 
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = function.__qualname__ = method.__name__
     function.__doc__ = method.__doc__
     return function
 
 
-find = _forward("find")
-best = _forward("best")
-nearest = _forward("nearest")
-inject = _forward("inject")
-record = _forward("record")
-entries = _forward("entries")
-code = _forward("code")
-stat = _forward("stat")
-verify = _forward("verify")
-merge = _forward("merge")
-export = _forward("export")
-import_ = _forward("import_")
-remove = _forward("remove")
-gc = _forward("gc")
+find = _forward(Cache.find)
+best = _forward(Cache.best)
+nearest = _forward(Cache.nearest)
+inject = _forward(Cache.inject)
+record = _forward(Cache.record)
+entries = _forward(Cache.entries)
+code = _forward(Cache.code)
+stat = _forward(Cache.stat)
+verify = _forward(Cache.verify)
+merge = _forward(Cache.merge)
+export = _forward(Cache.export)
+import_ = _forward(Cache.import_)
+remove = _forward(Cache.remove)
+gc = _forward(Cache.gc)

@@ -2,12 +2,13 @@
 
 import dataclasses
 import numbers
-from typing import Optional, Tuple
+from typing import Iterable, Optional, Tuple
 
 from . import _core
 from .api import define
 from .function import Function
 from .settings import _number, _settings
+from .typed import AnyCache, Given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,15 +106,15 @@ class Candidates(tuple):
 
 def derive(
     function: Function,
-    *tensors,
+    *tensors: Given,
     depth: int = 7,
     libraries: str = "none",
     count: int = 8,
     target: Optional[str] = None,
     converge: bool = True,
     fingerprints: bool = True,
-    constants=(),
-    cache=None,
+    constants: Iterable[str] = (),
+    cache: AnyCache = None,
 ) -> Candidates:
     """Programs that equal `function` for tensors like `tensors` (or specs), the cheapest first; it is among them.
 

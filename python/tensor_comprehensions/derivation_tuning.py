@@ -1,13 +1,14 @@
 """Programs that rules derive from a def, measured: compiles with derive=N then take what was fastest."""
 
 import dataclasses
-from typing import Optional, Tuple
+from typing import Iterable, Optional, Tuple
 
 from . import _core
 from .derivation import Cost
 from .function import Function
 from .settings import _settings
 from .tuning import worker_command
+from .typed import AnyCache, Given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +45,9 @@ class Part:
 
     @property
     def speedup(self) -> float:
-        """The time of the part as it is written over that of the best program."""
-        return self.programs[0].cost.microseconds / self.best.cost.microseconds
+        """The time of the part as it is written over that of the best program; NaN where one of them was not measured."""
+        written, best = self.programs[0].cost, self.best.cost
+        return written.microseconds / best.microseconds if written and best else float("nan")
 
 
 class DerivationTuning(tuple):
@@ -84,14 +86,14 @@ def _part(fields) -> Part:
 
 def tune_derivations(
     function: Function,
-    *tensors,
+    *tensors: Given,
     depth: int = 7,
-    constants=(),
+    constants: Iterable[str] = (),
     libraries: str = "none",
     budget: float = 60.0,
     candidates: int = 0,
     seed: int = 0,
-    cache=None,
+    cache: AnyCache = None,
     target: Optional[str] = None,
 ) -> DerivationTuning:
     """Measures the programs that a compile of `function` with derive=`depth` derives, for tensors like these (or specs).

@@ -128,7 +128,7 @@ class Cluster:
                 self.ray.cancel(each)
             raise
         if not found:
-            raise getattr(failure, "cause", None) or failure
+            raise getattr(failure, "cause", None) or failure or _core.ResourceError("no worker answered")
         return found
 
 

@@ -6,6 +6,7 @@ from . import _core
 from .function import _html
 from .graph import Graph, Node
 from .settings import _settings
+from .typed import Out, Tensor
 
 
 class Executable(_core.Executable):
@@ -107,7 +108,7 @@ class Executable(_core.Executable):
         """
         return self._stats()
 
-    def profile(self, *tensors, out=None) -> dict:
+    def profile(self, *tensors: Tensor, out: Out = None) -> dict:
         """Microseconds of one checked run, "total_us", of the machine code alone, "kernels_us", and on a CPU those of each
         launch, "launches": the name of the part that it belongs to, and its microseconds."""
         return self._profile(*tensors, out=out)
@@ -169,7 +170,7 @@ class Executable(_core.Executable):
             runs.append(self._profile(*tensors, out=out)["kernels_us"])
         return sorted(runs)[len(runs) // 2] * 1e-6
 
-    def roofline(self, *tensors, out=None) -> dict:
+    def roofline(self, *tensors: Tensor, out: Out = None) -> dict:
         """Where a run stands under the limits of this machine: measured on `tensors`, else on tensors of its own making.
 
         The machine's peak and its memory's bandwidth are measured once in a process, about 0.2 seconds; shares are None
@@ -178,7 +179,7 @@ class Executable(_core.Executable):
         """
         return self._report._roofline(self.stats["target"], self._seconds(tensors, out))[0]
 
-    def explain(self, *tensors, out=None, measure: bool = False) -> str:
+    def explain(self, *tensors: Tensor, out: Out = None, measure: bool = False) -> str:
         """Ranges, work, schedule, loop nest and assembly as text.
 
         With `tensors`, or `measure`, it is run too: its time and its place under the machine's limits, see `roofline`; with `tensors`

@@ -6,10 +6,11 @@ import html
 import inspect
 import keyword
 import re
-from typing import Optional, Tuple
+from typing import Any, FrozenSet, Optional, Tuple, Type, TypeVar, Union
 
 from . import _core
 from .settings import _settings_of
+from .typed import Given, Out, Tensor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +68,15 @@ class Function(_core.Function):
     JAX, CuPy; see docs/arrays.md) or passed as `out=`: a tensor, or a tuple of tensors where there are several returns.
     """)
 
+    # What other modules make of a def when it is first asked for.
+    _made_of: Tuple["Function", str]
+    _node: Any
+    _float_places: FrozenSet[int]
+    _all_given: Tuple[bool, ...]
+    _operator_made: Any
+    _op_of_jax: Any
+    _batchable_of_jax: Any
+
     def __init__(self, definition: _core.Definition, settings: _core.Settings, origin: Optional[_Origin] = None):
         super().__init__(definition, settings)
         self.__name__ = self.__qualname__ = self._name()
@@ -77,7 +87,7 @@ class Function(_core.Function):
         if cls.__call__ is Function.__call__:
             _core.call_straight(cls)
 
-    def __call__(self, *tensors, out=None, **named):
+    def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any:
         """The call as torch's compiler reads it. Python's own calls go straight to the machine code (`call_straight`)."""
         from .operators import call_traced
 
@@ -89,7 +99,7 @@ class Function(_core.Function):
 
         return operator_of(self)._opname
 
-    _operator_name._dynamo_marked_constant = True
+    _operator_name._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     @property
     def name(self) -> str:
@@ -118,7 +128,7 @@ class Function(_core.Function):
             before = "\n".join(line.strip().lstrip("#").strip() for line in found[1].splitlines()) + "\n\n" if found else ""
         return before + str(self)
 
-    def infer(self, *tensors, **named) -> Inference:
+    def infer(self, *tensors: Union[Given, float], **named: Union[Given, float]) -> Inference:
         """Shapes, strides, types and `mins` of the outputs, ranges and preconditions; nothing runs."""
         outputs, ranges, conditions = self._infer(*self._in_order(*tensors, **named))
         return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
@@ -166,7 +176,7 @@ class Function(_core.Function):
 
     def _repr_html_(self) -> str:
         parameters, returns = self._signature()
-        rows = [("parameter", name, dtype, ", ".join(dims)) for name, dtype, dims, _ in parameters]
+        rows = [("parameter", name, dtype, ", ".join(dims or ())) for name, dtype, dims, _ in parameters]
         rows += [("return", name, dtype, ", ".join(dims or ())) for name, dtype, dims, _ in returns]
         return _html(self.name, ("", "name", "type", "dimensions"), rows, str(self))
 
@@ -199,7 +209,10 @@ def _restored_function(kind, name: str, origin: _Origin, attributes: dict) -> Fu
     raise _core.ArgumentError(f"the text in this pickle has no def '{name}'")
 
 
-def _derived(kind, definition, function: Function, **attributes) -> Function:
+_Kind = TypeVar("_Kind", bound=Function)
+
+
+def _derived(kind: Type[_Kind], definition, function: Function, **attributes) -> _Kind:
     """A function of class `kind`, made from `function` and compiled as it is."""
     how = function._origin.how if function._origin else ()
     made = kind(definition, function._settings())

@@ -43,6 +43,6 @@ def compile_in_layouts(function, given, layouts, out, settings, how, constants) 
     core = laid_out._compile(bound, out, settings, constants)
     held = {name: given[names.index(name)] for name in constants}
     taken = [(name, tensor) for name, tensor in zip(names, given) if name not in constants]
-    views = [LogicalView.of(chosen.get(name), tensor) for name, tensor in taken]
-    views = {i: view for i, view in enumerate(views) if view is not None}
+    all_views = [LogicalView.of(chosen.get(name), tensor) for name, tensor in taken]
+    views = {i: view for i, view in enumerate(all_views) if view is not None}
     return LaidOutExecutable(core, chosen, views, laid_out, settings, how, held)

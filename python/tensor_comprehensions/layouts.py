@@ -6,9 +6,13 @@
 """
 
 import dataclasses
-from typing import Tuple
+from typing import TYPE_CHECKING, Dict, List, Tuple, Union
 
 from ._core import ArgumentError, Layout, layout_guideline, layout_template, named_layout
+from .typed import Given
+
+if TYPE_CHECKING:
+    from .function import Function
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Template:
         self._found = found
         self.tunables = [Tunable(name, tuple(places), extent) for name, places, extent in found.tunables]
 
-    def __call__(self, *tiles, **named):
+    def __call__(self, *tiles: int, **named: int) -> Dict[str, Layout]:
         names = [t.name for t in self.tunables]
         named.update(zip(names, tiles))
         unknown = [name for name in named if name not in names]
@@ -48,16 +52,16 @@ class Template:
 class Layouts:
     """Makes layouts: called with a text or a name, or by the first step."""
 
-    def __call__(self, text, dims: str = "") -> Layout:
+    def __call__(self, text: Union[str, Layout], dims: str = "") -> Layout:
         """The layout of `text`. `dims` are the letters of the tensor's own dimensions, where a name's are not N C D H W or G O I D H W."""
-        return named_layout(text, dims) if dims else as_layout(text)
+        return named_layout(str(text), dims) if dims else as_layout(text)
 
-    def guideline(self, function, *tensors, **named):
+    def guideline(self, function: "Function", *tensors: Given, **named: Given) -> List[Tuple[Dict[str, Layout], float]]:
         """What the compiler's own code for `function` likes: pairs of layouts by name, for `tc.compile(..., layouts=)`, and the
         microseconds (model) that a run in them costs, the cheapest first. Copies into them are not counted; nothing runs."""
         return layout_guideline(function, list(function._in_order(*tensors, **named)))
 
-    def template(self, function, *tensors, **named):
+    def template(self, function: "Function", *tensors: Given, **named: Given) -> Template:
         """The layouts of `function` for these tensors with free tile sizes, a Template, found in its access relations by one rule."""
         return Template(layout_template(function, list(function._in_order(*tensors, **named))))
 

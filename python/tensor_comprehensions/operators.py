@@ -6,6 +6,7 @@ Every def is an operator of the namespace "tc" once something asks for it; `torc
 import contextlib
 import functools
 import hashlib
+from typing import Dict
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
@@ -16,9 +17,9 @@ from .autograd import node_of
 from .function import Function
 from .transforms import grad, made_again, vmap
 
-_libraries = {}
+_libraries: Dict[str, tuple] = {}
 """The registration of each operator by its name, as long as the process: torch forgets an operator with it."""
-_functions = {}
+_functions: Dict[str, Function] = {}
 """The def that each operator of the namespace "tc" is."""
 
 
@@ -267,7 +268,7 @@ def _buffer_places(function):
     return tuple(place for place, (_, _, _, accumulates) in enumerate(function._signature()[1]) if accumulates)
 
 
-_parameter_types._dynamo_marked_constant = _buffer_places._dynamo_marked_constant = True
+_parameter_types._dynamo_marked_constant = _buffer_places._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _as_tensor(value, dtype):

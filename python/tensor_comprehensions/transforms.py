@@ -1,10 +1,11 @@
 """Defs made from defs: gradients, Jacobian-vector products, batches. Nothing here needs torch."""
 
 from collections.abc import Iterable
-from typing import Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from . import _core
 from .function import Function, _derived
+from .typed import Dims
 
 
 class Gradient(Function):
@@ -66,8 +67,8 @@ def grad(
     """
     _check(function, "grad")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
-    definition, *parts = function._gradient(wrt, of, save)
-    parts = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, parts)))
+    definition, *lists = function._gradient(wrt, of, save)
+    parts: Dict[str, Any] = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, lists)))
     parts["_made_of"] = function, _way("grad", *_places(function, wrt, of), [int(bool(save))])
     return _derived(Gradient, definition, function, **parts)
 
@@ -79,13 +80,13 @@ def jvp(function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Se
     """
     _check(function, "jvp")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
-    definition, *parts = function._tangent(wrt, of)
-    parts = dict(zip(("tangents", "wrt", "of"), map(tuple, parts)))
+    definition, *lists = function._tangent(wrt, of)
+    parts: Dict[str, Any] = dict(zip(("tangents", "wrt", "of"), map(tuple, lists)))
     parts["_made_of"] = function, _way("jvp", *_places(function, wrt, of))
     return _derived(Tangent, definition, function, **parts)
 
 
-def vmap(function: Function, in_dims: Union[int, Sequence[Optional[int]]] = 0, out_dims: int = 0) -> Batched:
+def vmap(function: Function, in_dims: Dims = 0, out_dims: int = 0) -> Batched:
     """`function` for a batch: `in_dims` says where its dimension stands in each parameter, None that it has none.
 
     One number stands for all parameters. Returns in `batched` have the dimension at `out_dims`; the others do not
@@ -105,8 +106,8 @@ def vmap(function: Function, in_dims: Union[int, Sequence[Optional[int]]] = 0, o
 
 def made_again(function: Function, way: str) -> Function:
     """What `grad`, `jvp` or `vmap` make of `function` in the way that a name tells (`_way`). Raises ValueError where it tells none."""
-    kind, *lists = way.split("_")
-    lists = [_read(text) for text in lists]
+    kind, *texts = way.split("_")
+    lists = [_read(text) for text in texts]
     parameters, returns = function._parameters(), function._returns()
     if kind == "vmap" and [len(places) for places in lists] == [len(parameters), 1] and lists[1] != [None]:
         return vmap(function, lists[0], lists[1][0])

@@ -5,14 +5,16 @@ import numbers
 import os
 import sys
 import time
-from typing import Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _core, distributed, tuning_report
 from .api import compile
 from .executable import Executable
+from .function import Function
 from .settings import _number, _settings
 from .cache import Cache, environment
 from .tuning_report import seconds_text
+from .typed import AnyCache, Given, OutGiven
 
 EFFORTS = {"quick": (20.0, 96), "full": (600.0, 4000)}
 """Seconds and candidates."""
@@ -219,8 +221,8 @@ def _result(found: dict, executable: Executable, name: str) -> TuneResult:
 
 
 def autotune(
-    function,
-    *tensors,
+    function: Function,
+    *tensors: Given,
     budget: Optional[float] = None,
     effort: Optional[str] = None,
     candidates: Optional[int] = None,
@@ -229,13 +231,13 @@ def autotune(
     seed: int = 0,
     population: int = 24,
     starts: Sequence[Union[str, _core.MappingOptions]] = (),
-    cache: Union[Cache, None, bool] = None,
-    out=None,
+    cache: AnyCache = None,
+    out: OutGiven = None,
     target: Optional[str] = None,
     devices: Sequence[int] = (),
-    checkpoint=None,
+    checkpoint: Union[str, os.PathLike, None] = None,
     progress: Union[bool, Callable[[dict], None]] = True,
-    ray=None,
+    ray: Union[bool, str, None] = None,
     workers: Optional[int] = None,
     resources: Optional[dict] = None,
 ) -> TuneResult:
@@ -263,7 +265,7 @@ def autotune(
     target = target or _target_of(tensors)
     tensors = tuple(map(_on_host, tensors))
     store = environment() if cache is None else (None if cache is False else cache)
-    settings = {
+    settings: Dict[str, Any] = {
         "budget": seconds,
         "candidates": most,
         "method": method,

@@ -1,9 +1,11 @@
 """Defs whose ranges or strides are made of the values of scalar parameters."""
 
 import operator
+from typing import Any, Union
 
 from . import _core
-from .function import Function, _defined, _Origin
+from .function import Function, Inference, _defined, _Origin
+from .typed import Given, Out, Tensor
 
 
 class ValuedFunction(Function):
@@ -11,11 +13,11 @@ class ValuedFunction(Function):
 
     _MOST = 64
 
-    def __call__(self, *tensors, out=None, **named):
+    def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any:
         given = self._in_order(*tensors, **named)
         return self._for_values(given)(*given, out=out)
 
-    def infer(self, *tensors, **named):
+    def infer(self, *tensors: Union[Given, float], **named: Union[Given, float]) -> Inference:
         given = self._in_order(*tensors, **named)
         return self._for_values(given).infer(*given)
 

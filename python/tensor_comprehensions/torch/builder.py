@@ -175,10 +175,11 @@ class Builder:
         found = affine_reshape(value, shape)
         if found is not None:
             return found
-        if not value.is_stored_in_order():
-            value = self.materialise(value)
-        alias = Tensor(self._fresh(), value.dtype, shape, alias_of=value.tensor)
-        self.items.append(Item(self.node, "reshape", "reshape", reshape=(alias, value.tensor)))
+        stored = self.stored(value)
+        if not stored.is_stored_in_order():
+            stored = self.materialise(stored)
+        alias = Tensor(self._fresh(), stored.dtype, shape, alias_of=stored.tensor)
+        self.items.append(Item(self.node, "reshape", "reshape", reshape=(alias, stored.tensor)))
         return View(alias)
 
     def is_held(self, value: Value) -> bool:

@@ -9,6 +9,7 @@ import tempfile
 import time
 import warnings
 import weakref
+from typing import Dict
 from types import MappingProxyType
 
 import torch
@@ -158,7 +159,8 @@ def _is_like(tensor, fake):
 def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({}), sizes=""):
     """A callable of the inputs of a core ATen graph, and the report of it, which has `sizes`. Compiled parts may hold the inputs `static`, see
     static_inputs. Raises Decline where sizes are symbols and a part does not take them."""
-    started, refused, report = time.perf_counter(), {}, Report(kind, sizes=sizes)
+    started, report = time.perf_counter(), Report(kind, sizes=sizes)
+    refused: Dict[str, str] = {}
     while True:
         copy = torch.fx.GraphModule(module, _copied(module.graph))
         drop_random_states(copy.graph)
@@ -171,7 +173,9 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, s
                 n.name: "taking it would reorder random numbers" for n in module.graph.nodes if n.op == "call_function"
             }
             continue
-        frozen, failed, compiled = _frozen_inputs(split, static), {}, {}
+        frozen = _frozen_inputs(split, static)
+        failed: Dict[str, str] = {}
+        compiled: dict = {}
         for name, sub in split.named_children():
             if name.startswith("tc_") and not failed:
                 try:

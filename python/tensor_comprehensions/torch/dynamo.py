@@ -6,6 +6,7 @@ Nothing here raises for a model that torch can run: what is not taken, or fails 
 """
 
 import warnings
+from typing import Dict
 
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
@@ -46,8 +47,8 @@ def _compiler_of(kind, compiler, recording, tensors=()):
     return compile_it
 
 
-_OPTIONS = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "freeze", "fold_scales")
-_OPTIONS += ("specialise_seconds", "cuda_graphs")
+_OPTIONS = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "freeze", "fold_scales",
+            "specialise_seconds", "cuda_graphs")
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
@@ -78,7 +79,7 @@ def backend(module, example_inputs, mode=None, options=None, **unknown):
     )(module, example_inputs)
 
 
-_compilers = {}
+_compilers: Dict[tuple, Compiler] = {}
 
 
 def _shared_compiler(options):
@@ -96,4 +97,4 @@ def _reset():
     forget_recordings()
 
 
-backend.reset = _reset
+backend.reset = _reset  # type: ignore[attr-defined]

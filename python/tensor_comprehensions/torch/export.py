@@ -65,9 +65,9 @@ def export(model: torch.nn.Module, *args, **kwargs) -> Exported:
     for tensor, data in lowered.constants.items():
         parameters[tensor.name] = data
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
-    for node, tensor in zip(placeholders, lowered.inputs):
-        if tensor is not None:
-            tensor.name = names[node.name]
+    for node, taken in zip(placeholders, lowered.inputs):
+        if taken is not None:
+            taken.name = names[node.name]
     text = _text(lowered)
     fakes = [n.meta["val"] for n in placeholders]
     (output,) = [n for n in module.graph.nodes if n.op == "output"]

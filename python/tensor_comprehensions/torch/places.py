@@ -20,7 +20,7 @@ def devices_of(graph) -> dict:
 
     Numbers on the CPU count only where a call has no other tensors; it is then where its users are, if these are all on one device.
     """
-    found = {}
+    found: dict = {}
     for node in reversed(graph.nodes):
         if node.op != "call_function":
             continue

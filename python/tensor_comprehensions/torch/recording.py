@@ -84,7 +84,7 @@ def recorded(call, module, inputs, kind: str, recording: Recording, executables)
             executable._check_earlier()
         return made(given)
 
-    checked._boxed_call = True
+    checked._boxed_call = True  # type: ignore[attr-defined]
     return checked
 
 

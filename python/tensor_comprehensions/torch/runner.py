@@ -133,7 +133,7 @@ class _Frozen:
     It takes `reads`, for which a call prepares its inputs `fixed`.
     """
 
-    _all = weakref.WeakSet()
+    _all: "weakref.WeakSet[_Frozen]" = weakref.WeakSet()
 
     def __init__(self, run, reads, fixed, held):
         self.run, self.reads, self.fixed, self._stepped = run, reads, fixed, False
@@ -210,13 +210,16 @@ class Runner:
         self._symbols = symbols_in(n for fake in fakes for n in sizes_of(fake))
         self._ways = _Ways(tuple(map(str, self._symbols))) if self._symbols else None
         self._places = [place_of(symbol, fakes) for symbol in self._symbols]
-        self._bound = {}
+        self._bound: dict = {}
         with unset_fake_temporarily():
             self._constants = {t: data.detach().to(device) for t, data in program.constants.items()}
         self._elsewhere = {t for t, f in zip(program.inputs, fakes) if t is not None and f.device != device}
         self._meets_any_alignment = False
-        self.parts, self.launches = [], 0
-        self._unbound, self._reads, self._writes, self.text, self._defs = None, [], [], "", []
+        self.parts: list = []
+        self.launches, self._unbound, self.text = 0, None, ""
+        self._reads: list = []
+        self._writes: list = []
+        self._defs: list = []
         self._plan()
         self._fix(values_of(self._symbols, [s.node.hint for s in self._told(fakes)]))
         self._may_freeze = [(k, t) for k, t, *_ in self._fixed_inputs if k in frozen and t in self._reads]

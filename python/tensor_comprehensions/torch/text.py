@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from types import MappingProxyType
-from typing import List
+from typing import List, Set
 
 from . import expression
 from .builder import Item, Statement
@@ -87,7 +87,8 @@ def _is_count(part):
 
 def _bounded(statement: Statement, assigned) -> List[Index]:
     """The iterators whose range the text must give, because no subscript that is an iterator alone does."""
-    known, partial = set(), set()
+    known: Set[str] = set()
+    partial: Set[str] = set()
     if statement.target in assigned:
         for size, subscript in zip(statement.target.shape, statement.subscripts):
             if isinstance(subscript, Index):
@@ -150,13 +151,14 @@ def def_of(items: List[Item], needed, kind=None, holders=MappingProxyType({})) -
     names = dict(zip(params, _letters(len(params), "A", taken)))
     names |= {t: "Y" + (str(k + 1) if k else "") for k, t in enumerate(returns)}
     names |= {t: "T" + (str(k + 1) if k else "") for k, t in enumerate(t for t in written if t not in needed)}
-    taken = ", ".join(_declaration(t, names[t], sizes) for t in params)
+    takes = ", ".join(_declaration(t, names[t], sizes) for t in params)
     given = ", ".join(_declaration(t, names[t], sizes) for t in returns)
-    lines, assigned = [], set()
+    lines: List[str] = []
+    assigned: Set[Tensor] = set()
     for statement in statements:
         lines.append("    " + statement_text(statement, names.__getitem__, assigned))
         assigned.add(statement.target)
-    text = f"def {{name}}({taken}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"
+    text = f"def {{name}}({takes}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"
     return Def(kind or "_".join(dict.fromkeys(item.name for item in items)), text, params, returns, items)
 
 

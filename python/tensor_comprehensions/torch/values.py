@@ -44,6 +44,9 @@ def affine(terms, constant, subscripts):
 class Value:
     """A tensor-valued thing with `shape`, `dtype` and elements `value[i, j]`."""
 
+    shape: tuple
+    dtype: str
+
     @property
     def rank(self):
         return len(self.shape)

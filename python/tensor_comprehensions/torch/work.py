@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Callable, Dict
 
 import torch
 from torch.utils import flop_counter
@@ -47,7 +48,7 @@ def _attention_backward(grad, q, k, v, *_, **__):
     return flop_counter.sdpa_backward_flop_count(grad.shape, q.shape, k.shape, v.shape)
 
 
-_COUNTERS = {
+_COUNTERS: Dict[str, Callable[..., float]] = {
     "_grouped_mm": _ragged_product,
     "grouped_mm_fallback": _ragged_product,
     "grouped_mm_fallback_backward": lambda a, b, *_, **__: 2 * _ragged_product(a, b),

@@ -5,6 +5,7 @@ there are several; None for one that nothing reads). It raises Decline, with a r
 """
 
 import math
+from typing import Any, Callable, Dict, Set
 
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
@@ -17,10 +18,10 @@ from ..expression import INTEGERS, Expr, Literal, cast, holds, literal
 aten = torch.ops.aten
 prims = torch.ops.prims
 
-LOWERINGS = {}
-OF_OTHERS = {}
+LOWERINGS: Dict[Any, Callable] = {}
+OF_OTHERS: Dict[str, Callable] = {}
 """Lowerings of operators that other packages register, by their names: they may do so later."""
-VIEWS = set()
+VIEWS: Set[Any] = set()
 """Operators that compute nothing: a part of these alone stays with torch."""
 
 
