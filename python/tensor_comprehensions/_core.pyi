@@ -1,8 +1,8 @@
-from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Tuple, TypedDict, Union
+from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from typing_extensions import Unpack
 
-from .typed import Out, Tensor
+from .typed import OptionFields, Out, Tensor
 
 class Error(Exception):
     diagnostics: List[Diagnostic]
@@ -24,39 +24,8 @@ class Diagnostic:
     rendered: str
     is_error: bool
 
-class Options(TypedDict, total=False):
-    fusion: str
-    allow_skewing: bool
-    positive_orthant: bool
-    tile: Union[Sequence[int], str]
-    promote: bool
-    quota: int
-    promote_bytes: int
-    reduction_parts: int
-    parallel: bool
-    vectorise: bool
-    vector_bytes: int
-    register_tile: Union[Sequence[int], str]
-    unroll: int
-    pack: bool
-    reduction_block: int
-    prefetch: bool
-    prefetch_distance: int
-    construct: str
-    parallel_along: Union[Sequence[str], str]
-    vector_along: Union[Sequence[str], str]
-    grid: Union[Sequence[int], str]
-    block: Union[Sequence[int], str]
-    shared: bool
-    registers: bool
-    shared_bytes: int
-    reduce_in_block: bool
-    unroll_limit: int
-    cooperative: bool
-    gather_reuse: int
-
 class MappingOptions:
-    def __init__(self, text: str = "", **options: Unpack[Options]) -> None: ...
+    def __init__(self, text: str = "", **options: Unpack[OptionFields]) -> None: ...
     fusion: str
     allow_skewing: bool
     positive_orthant: bool
@@ -86,11 +55,13 @@ class MappingOptions:
     unroll_limit: int
     cooperative: bool
     gather_reuse: int
-    def replace(self, **options: Unpack[Options]) -> MappingOptions: ...
+    def replace(self, **options: Unpack[OptionFields]) -> MappingOptions: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> MappingOptions: ...
     def to_cpp(self) -> str: ...
+
+class Memory: ...
 
 class TensorSpec:
     def __init__(self, shape: Sequence[int], dtype: str, strides: Optional[Sequence[int]] = None) -> None: ...

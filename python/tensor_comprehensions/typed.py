@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Protocol, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, Protocol, Sequence, Tuple, TypedDict, Union
 
 from . import _core
 
@@ -27,3 +27,37 @@ AnyCache = Union["Cache", bool, None]
 Layouts = Union[str, Mapping[str, Union[str, _core.Layout]], None]
 Names = Union[str, Iterable[str]]
 Dims = Union[int, Sequence[Union[int, None]]]
+
+
+class OptionFields(TypedDict, total=False):
+    """The keywords of `tc.MappingOptions`."""
+
+    fusion: str
+    allow_skewing: bool
+    positive_orthant: bool
+    tile: Union[Sequence[int], str]
+    promote: bool
+    quota: int
+    promote_bytes: int
+    reduction_parts: int
+    parallel: bool
+    vectorise: bool
+    vector_bytes: int
+    register_tile: Union[Sequence[int], str]
+    unroll: int
+    pack: bool
+    reduction_block: int
+    prefetch: bool
+    prefetch_distance: int
+    construct: str
+    parallel_along: Union[Sequence[str], str]
+    vector_along: Union[Sequence[str], str]
+    grid: Union[Sequence[int], str]
+    block: Union[Sequence[int], str]
+    shared: bool
+    registers: bool
+    shared_bytes: int
+    reduce_in_block: bool
+    unroll_limit: int
+    cooperative: bool
+    gather_reuse: int

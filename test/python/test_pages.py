@@ -8,7 +8,7 @@ import pytest
 import tensor_comprehensions as tc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MATMUL = (ROOT / "docs" / "matmul.md").read_text(encoding="utf-8")
 TARGETS = {"AVX-512": "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m", "AVX2": "cpu:avx2,cores=2,l1=48k,l2=2m,l3=32m"}
 

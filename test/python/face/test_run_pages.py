@@ -1,0 +1,54 @@
+"""Lessons and the cookbook: their code runs, and prints what the pages say."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+LESSONS = sorted((ROOT / "docs" / "lessons").glob("[0-9]*.md"))
+PAGES = [*LESSONS, ROOT / "docs" / "cookbook.md"]
+NOTEBOOKS = sorted((ROOT / "docs" / "lessons").glob("*.ipynb"))
+
+spec = importlib.util.spec_from_file_location("run_page", ROOT / "tools" / "run_page.py")
+run_page = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(run_page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.filterwarnings("ignore")
+def test_code_of_a_page_runs(page):
+    count = run_page.run(page)
+    assert count >= 3 or page.stem == "10_cpp"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_their_pages(path):
+    assert path.read_text(encoding="utf-8") == run_page.notebook(path.with_suffix(".md")), "run tools/run_page.py --notebook"
+    namespace = {"__name__": "notebook"}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            run_page.run_code("python", "".join(cell["source"]), namespace, str(path))
+
+
+def test_there_are_ten_lessons_and_two_notebooks():
+    index = (ROOT / "docs" / "lessons" / "README.md").read_text(encoding="utf-8")
+    assert len(LESSONS) == 10 and len(NOTEBOOKS) == 2
+    assert all(f"({path.name})" in index for path in [*LESSONS, *NOTEBOOKS])
+
+
+def test_the_program_of_the_last_lesson_is_the_example():
+    page = (ROOT / "docs" / "lessons" / "10_cpp.md").read_text(encoding="utf-8")
+    assert f"```cpp\n{(ROOT / 'examples' / '06_first_call.cpp').read_text(encoding='utf-8')}```" in page
+
+
+def test_a_page_that_prints_something_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 3\n```\ntext\n```python\nprint(x, 4)\n```\n```\n3 …\n```\n```python\nprint(x)\n```\n```\n4\n```\n")
+    with pytest.raises(run_page.PageError, match="page.md:12: the block prints something else"):
+        run_page.run(page)
+    assert run_page.run(page, write=True) == 3 and page.read_text().endswith("```\n3 …\n```\n```python\nprint(x)\n```\n```\n3\n```\n")
+    assert run_page.run(page) == 3
