@@ -2,8 +2,12 @@
 
 import ast
 import pathlib
+import re
+
+import pytest
 
 from tensor_comprehensions import _core
+from tensor_comprehensions.typed import OptionFields
 
 
 def members(value):
@@ -21,6 +25,12 @@ def declared():
         elif isinstance(node, ast.FunctionDef):
             names[node.name] = None
     return names
+
+
+def test_checkers_of_types_know_all_mapping_options():
+    with pytest.raises(_core.OptionsError, match="the options are") as error:
+        _core.MappingOptions("none=1")
+    assert set(OptionFields.__annotations__) == set(re.search(r"the options are (.*)", str(error.value))[1].split(", "))
 
 
 def test_stub_and_extension_agree():
