@@ -326,4 +326,6 @@ def test_arrays_of_cupy():
     cupy = pytest.importorskip("cupy")
     a, b, c = cupy.random.rand(32, 48, dtype="f4"), cupy.random.rand(48, 16, dtype="f4"), cupy.empty((32, 16), "f4")
     T.mm(a, b, out=c)
-    assert float(abs(c - a @ b).max()) < 1e-4
+    made = T.mm(a, b)
+    assert isinstance(made, cupy.ndarray) and made.device == a.device
+    assert float(abs(c - a @ b).max()) < 1e-4 and float(abs(made - c).max()) == 0

@@ -1,5 +1,8 @@
 """Defs in programs of JAX: values, gradients and batches beside jax.numpy, and what is refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -152,3 +155,19 @@ def test_programs_run_in_threads():
     [t.start() for t in threads], [t.join() for t in threads]
     for result in results:
         same(result, want, 1e-3)
+
+
+PROGRAM = """
+import sys, jax, jax.numpy as jnp, tensor_comprehensions as tc
+jax.config.update("jax_compilation_cache_dir", sys.argv[1])
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+f = tc.define("def f(float(N) A, float(N) B) -> (C) { C(i) = A(i) %s B(i) }" % sys.argv[2]).f
+print(jax.jit(lambda a, b: f(a, b))(jnp.full(2, 3.0), jnp.full(2, 5.0)))
+"""
+
+
+@pytest.mark.long
+def test_programs_that_jax_keeps_on_disk(tmp_path):
+    for operator, wanted in ("+", "[8. 8.]"), ("*", "[15. 15.]"), ("+", "[8. 8.]"):
+        done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path), operator], capture_output=True, text=True, timeout=120)
+        assert done.stdout.strip() == wanted, done.stderr
