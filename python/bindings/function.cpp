@@ -9,6 +9,7 @@
 #include "constants.h"
 #include "interrupt.h"
 #include "py_function.h"
+#include "sections.h"
 #include "symbolic_shapes.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_derivations.h"
@@ -129,29 +130,40 @@ std::optional<engine::MappingFrom> engine_mapping_from(const std::optional<std::
   return engine::MappingFrom::Given;
 }
 
+/// \p settings as the code of \p callable was compiled.
+engine::CompileOptions options_of(const Callable& callable, const Settings& settings, Cancellation cancellation) {
+  auto options = settings.options();
+  options.stages.cancellation = std::move(cancellation);
+  const auto& image = callable.executable().image();
+  options.mapping = options::MappingOptions::parse(image.options);
+  options.target = Target::parse(image.target);
+  return options;
+}
+
 py::list stage_texts(const PyFunction& self, const Callable& callable, const Settings& settings) {
   auto records = interruptible([&](Cancellation cancellation) {
-    auto options = settings.options();
-    options.stages.cancellation = cancellation;
-    const auto& image = callable.executable().image();
-    options.mapping = options::MappingOptions::parse(image.options);
-    options.target = Target::parse(image.target);
-    return engine::stage_texts(self.function(), image.all_arguments(), options);
+    return engine::stage_texts(self.function(), callable.executable().image().all_arguments(),
+                               options_of(callable, settings, std::move(cancellation)));
   });
   py::list result;
   for (const auto& record : records) result.append(py::make_tuple(record.name, record.milliseconds, record.text));
   return result;
 }
 
+py::list sections(const PyFunction& self, const Callable& callable, const Settings& settings) {
+  return list_of(interruptible([&](Cancellation cancellation) {
+    auto options = options_of(callable, settings, std::move(cancellation));
+    const auto arguments = callable.executable().image().all_arguments();
+    options.unaligned = engine::unaligned_names(arguments);
+    return engine::describe_sections(self.function(), arguments, options);
+  }));
+}
+
 engine::WorkReport work_of(const PyFunction& self, const Callable& callable, const Settings& settings) {
   return interruptible([&](Cancellation cancellation) {
-    auto options = settings.options();
-    options.stages.cancellation = cancellation;
-    const auto& image = callable.executable().image();
-    options.mapping = options::MappingOptions::parse(image.options);
-    options.target = Target::parse(image.target);
+    auto options = options_of(callable, settings, std::move(cancellation));
     options.interpret = callable.executable().interpreted();
-    return engine::describe_work(self.function(), image.all_arguments(), options);
+    return engine::describe_work(self.function(), callable.executable().image().all_arguments(), options);
   });
 }
 
@@ -308,6 +320,7 @@ void bind_function(py::module_& m) {
            py::arg("constants") = std::vector<std::string>())
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts)
+      .def("_sections", &sections)
       .def("_work", &work_of);
   m.def("call_straight", &call_straight, py::arg("type"),
         "Has objects of a class of functions called without its __call__.");

@@ -31,11 +31,39 @@ py::dict levels(Level&& level) {
   return result;
 }
 
+/// Seconds of one core by what takes them, and of the whole on all cores.
+py::dict dict_of(const strategy::Price& price) {
+  const auto seconds = [&](double cycles) { return cycles / price.hertz; };
+  const auto& core = price.core;
+  py::dict terms("operations"_a = seconds(core.operations), "loads"_a = seconds(core.loads),
+                 "stores"_a = seconds(core.stores), "shuffles"_a = seconds(core.shuffles),
+                 "instructions"_a = seconds(core.instructions), "latency"_a = seconds(core.latency),
+                 "loops"_a = seconds(core.loops), "copies"_a = seconds(price.copy_cycles + price.copy_waits),
+                 "stalls"_a = seconds(price.stalls), "from L2"_a = seconds(price.cycles[0]),
+                 "from L3"_a = seconds(price.cycles[1]), "from memory"_a = seconds(price.cycles[2]),
+                 "threads"_a = seconds(price.threads));
+  return py::dict("seconds"_a = price.seconds, "cores"_a = price.busy, "terms"_a = terms);
+}
+
+/// Seconds of the busiest multiprocessor by what takes them, and of the whole with the launch.
+py::dict dict_of(const strategy::GridPrice& price) {
+  const auto seconds = [&](double cycles) { return cycles / price.hertz; };
+  py::dict terms("instructions"_a = seconds(price.instructions), "operations"_a = seconds(price.operations),
+                 "functions"_a = seconds(price.functions), "units"_a = seconds(price.units),
+                 "shared memory"_a = seconds(price.rounds), "from L2"_a = seconds(price.l2),
+                 "latency"_a = seconds(price.latency), "starts"_a = seconds(price.starts), "memory"_a = price.memory);
+  return py::dict("seconds"_a = price.seconds, "occupancy"_a = price.occupancy, "terms"_a = terms);
+}
+
 py::dict dict_of(const engine::WorkReport& report) {
   py::dict result;
   result["flops"] = report.work.flops();
   result["exact"] = report.work.exact;
   result["operations"] = dict_of(report.work);
+  py::list prices;
+  for (const auto& price : report.prices) prices.append(dict_of(price));
+  for (const auto& price : report.grid_prices) prices.append(dict_of(price));
+  result["prices"] = prices;
   result["not_predicted"] = report.traffic ? py::object(py::none()) : py::object(py::str(report.no_traffic));
   if (!report.traffic) return result;
   const auto& traffic = *report.traffic;

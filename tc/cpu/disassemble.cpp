@@ -1,3 +1,4 @@
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
 #include <llvm/MC/MCDisassembler/MCDisassembler.h>
@@ -12,6 +13,7 @@
 #include <llvm/Support/Host.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <functional>
 #include <map>
 
 #include "tc/base/error.h"
@@ -45,22 +47,25 @@ class Disassembler {
     printer_->setPrintImmHex(false);
   }
 
-  /// One line per instruction of \p code; relocations name what an instruction refers to.
+  /// One line per instruction of \p code; relocations name what an instruction refers to, \p source_of the line of the source of a place.
   void print(llvm::ArrayRef<std::uint8_t> code, const std::map<std::uint64_t, std::string>& labels,
-             const std::map<std::uint64_t, std::string>& relocations, llvm::raw_ostream& out) {
+             const std::map<std::uint64_t, std::string>& relocations,
+             const std::function<unsigned(std::uint64_t)>& source_of, std::vector<AssemblyLine>& lines) {
     for (std::uint64_t at = 0, size = 1; at < code.size(); at += size) {
-      if (auto label = labels.find(at); label != labels.end()) out << label->second << ":\n";
+      if (auto label = labels.find(at); label != labels.end()) lines.push_back({label->second + ":"});
       llvm::MCInst instruction;
+      std::string text;
+      llvm::raw_string_ostream out(text);
       if (disassembler_->getInstruction(instruction, size, code.slice(at), at, llvm::nulls()) ==
           llvm::MCDisassembler::Fail) {
-        out << "\t.byte\t" << static_cast<unsigned>(code[at]) << "\n";
+        lines.push_back({str("\t.byte\t", static_cast<unsigned>(code[at]))});
         size = 1;
         continue;
       }
       printer_->printInst(&instruction, at, "", *subtarget_, out);
       if (auto used = relocations.lower_bound(at); used != relocations.end() && used->first < at + size)
         out << "\t# " << used->second;
-      out << "\n";
+      lines.push_back({out.str(), source_of(at)});
     }
   }
 
@@ -99,18 +104,26 @@ std::map<std::uint64_t, std::string> relocations_of(const object::ObjectFile& fi
 
 }  // namespace
 
-std::string disassemble(const ObjectCode& code) {
+std::vector<AssemblyLine> assembly_lines(const ObjectCode& code) {
   Disassembler disassembler;
   auto file = check(object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(code.bytes, code.function)));
-  std::string text;
-  llvm::raw_string_ostream out(text);
+  auto debug = llvm::DWARFContext::create(*file);
+  std::vector<AssemblyLine> lines;
   for (const auto& section : file->sections()) {
     if (!section.isText() || section.getSize() == 0) continue;
     auto bytes = check(section.getContents());
-    disassembler.print({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, labels_in(*file, section),
-                       relocations_of(*file, section), out);
+    disassembler.print(
+        {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, labels_in(*file, section),
+        relocations_of(*file, section),
+        [&](std::uint64_t at) { return debug->getLineInfoForAddress({at, section.getIndex()}).Line; }, lines);
   }
-  return out.str();
+  return lines;
+}
+
+std::string disassemble(const ObjectCode& code) {
+  std::string text;
+  for (const auto& line : assembly_lines(code)) text += line.text + "\n";
+  return text;
 }
 
 }  // namespace tc::cpu

@@ -140,12 +140,13 @@ void number_tasks(const Halide::Module& made, llvm::Module& module) {
     if (auto* task = module.getFunction(functions[i].name)) task->setName(str(functions.back().name, "_task_", i));
 }
 
-std::string emit(llvm::Module& module, const Target& target) {
+std::string emit(llvm::Module& module, const Target& target, const std::function<void(llvm::Module&)>& mark) {
   drop_lane_functions(module);
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block) assume_no_alignment(instruction);
   stream_lines(module);
+  if (mark) mark(module);
 
   auto machine = target_machine(module, target);
   module.setTargetTriple(machine->getTargetTriple().str());
@@ -162,7 +163,7 @@ std::string emit(llvm::Module& module, const Target& target) {
 }  // namespace
 
 ObjectCode emit_prepared(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
-                         const Target& target) {
+                         const Target& target, const std::function<void(llvm::Module&)>& mark) {
   count_emitted();
   initialize_llvm();
   try {
@@ -170,7 +171,7 @@ ObjectCode emit_prepared(const std::string& function, const Stmt& body, const st
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
     number_tasks(module, *llvm_module);
-    return {function, to_string(target), buffers, emit(*llvm_module, target)};
+    return {function, to_string(target), buffers, emit(*llvm_module, target, mark)};
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,10 @@
 
 namespace Halide::Internal {
 struct Stmt;
+}
+
+namespace llvm {
+class Module;
 }
 
 namespace tc::cpu {
@@ -38,15 +43,24 @@ struct Kernel {
 };
 
 /// Compiles \p body, which accesses the flat \p buffers and has been through the passes of stmt/statement_passes.h, for \p
-/// target with Halide's code generator and LLVM. Thread-safe.
+/// target with Halide's code generator and LLVM. Thread-safe. \p mark sees the optimised module before it becomes machine code.
 ObjectCode emit_prepared(const std::string& function, const Halide::Internal::Stmt& body,
-                         const std::vector<std::string>& buffers, const Target& target);
+                         const std::vector<std::string>& buffers, const Target& target,
+                         const std::function<void(llvm::Module&)>& mark = {});
 /// The same of a statement that has not, without prefetching.
 ObjectCode emit_object(const std::string& function, const Halide::Internal::Stmt& body,
                        const std::vector<std::string>& buffers, const Target& target);
 /// Loads \p code. Throws OptionsError when this machine cannot run its target. Thread-safe.
 Kernel load_kernel(const ObjectCode& code);
-/// The machine code as assembly text.
+
+/// A line of assembly, and the line of the source that debug information says it is of; 0: none.
+struct AssemblyLine {
+  std::string text;
+  unsigned source = 0;
+};
+/// The machine code as assembly.
+std::vector<AssemblyLine> assembly_lines(const ObjectCode& code);
+/// The same as text.
 std::string disassemble(const ObjectCode& code);
 
 }  // namespace tc::cpu

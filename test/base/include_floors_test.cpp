@@ -29,7 +29,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"autodiff", {"terms", "access", "forward", "reverse", "simplify"}},
     {"layout", {"index", "map", "rewrite"}},
     {"strategy", {"cost", "price", "cpu", "grid", "grid_price", "construct"}},
-    {"cpu", {"machine", "prefetch", "stmt"}},
+    {"cpu", {"machine", "marked", "prefetch", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn"}},
     {"graph", {"statement", "resolve"}},
     {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "describe"}},
