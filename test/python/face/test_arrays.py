@@ -2,7 +2,6 @@
 
 import types
 
-import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -10,7 +9,7 @@ import torch
 import tensor_comprehensions as tc
 from tensor_comprehensions import arrays
 
-jax = pytest.importorskip("jax")
+jax, ml_dtypes = pytest.importorskip("jax"), pytest.importorskip("ml_dtypes")
 import jax.numpy as jnp
 
 T = tc.define("""
