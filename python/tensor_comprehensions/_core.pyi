@@ -34,6 +34,7 @@ class MappingOptions:
     quota: int
     promote_bytes: int
     reduction_parts: int
+    batch_invariant: bool
     parallel: bool
     vectorise: bool
     vector_bytes: int

@@ -40,6 +40,7 @@ class OptionFields(TypedDict, total=False):
     quota: int
     promote_bytes: int
     reduction_parts: int
+    batch_invariant: bool
     parallel: bool
     vectorise: bool
     vector_bytes: int

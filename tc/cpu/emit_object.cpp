@@ -140,7 +140,8 @@ void number_tasks(const Halide::Module& made, llvm::Module& module) {
     if (auto* task = module.getFunction(functions[i].name)) task->setName(str(functions.back().name, "_task_", i));
 }
 
-std::string emit(llvm::Module& module, const Target& target, const std::function<void(llvm::Module&)>& mark) {
+std::string emit(llvm::Module& module, const Target& target, Contraction contraction,
+                 const std::function<void(llvm::Module&)>& mark) {
   drop_lane_functions(module);
   for (auto& function : module)
     for (auto& block : function)
@@ -148,7 +149,7 @@ std::string emit(llvm::Module& module, const Target& target, const std::function
   stream_lines(module);
   if (mark) mark(module);
 
-  auto machine = target_machine(module, target);
+  auto machine = target_machine(module, target, contraction);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
   llvm::SmallString<0> bytes;
@@ -163,7 +164,8 @@ std::string emit(llvm::Module& module, const Target& target, const std::function
 }  // namespace
 
 ObjectCode emit_prepared(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
-                         const Target& target, const std::function<void(llvm::Module&)>& mark) {
+                         const Target& target, Contraction contraction,
+                         const std::function<void(llvm::Module&)>& mark) {
   count_emitted();
   initialize_llvm();
   try {
@@ -171,7 +173,7 @@ ObjectCode emit_prepared(const std::string& function, const Stmt& body, const st
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
     number_tasks(module, *llvm_module);
-    return {function, to_string(target), buffers, emit(*llvm_module, target, mark)};
+    return {function, to_string(target), buffers, emit(*llvm_module, target, contraction, mark)};
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/base/contraction.h"
 #include "tc/base/target.h"
 
 namespace Halide::Internal {
@@ -43,9 +44,11 @@ struct Kernel {
 };
 
 /// Compiles \p body, which accesses the flat \p buffers and has been through the passes of stmt/statement_passes.h, for \p
-/// target with Halide's code generator and LLVM. Thread-safe. \p mark sees the optimised module before it becomes machine code.
+/// target with Halide's code generator and LLVM, products rounded with sums as \p contraction says. Thread-safe. \p mark sees the optimised
+/// module before it becomes machine code.
 ObjectCode emit_prepared(const std::string& function, const Halide::Internal::Stmt& body,
                          const std::vector<std::string>& buffers, const Target& target,
+                         Contraction contraction = Contraction::Found,
                          const std::function<void(llvm::Module&)>& mark = {});
 /// The same of a statement that has not, without prefetching.
 ObjectCode emit_object(const std::string& function, const Halide::Internal::Stmt& body,

@@ -70,13 +70,14 @@ Halide::Target halide_target(const Target& target) {
       .with_feature(H::DisableLLVMLoopOpt);
 }
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, const Target& machine) {
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, const Target& machine,
+                                                    Contraction contraction) {
   auto triple = llvm::sys::getProcessTriple();
   std::string error;
   const auto* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) throw DeviceError(str("LLVM has no code generator for ", triple, ": ", error));
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  options.AllowFPOpFusion = contraction == Contraction::Found ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + llvm_features(machine) + whole_registers,
       options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));

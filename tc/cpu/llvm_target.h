@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "tc/base/contraction.h"
 #include "tc/base/target.h"
 
 namespace llvm {
@@ -21,8 +22,9 @@ void initialize_llvm();
 Halide::Target halide_target(const Target& target);
 
 /// Compiles to the instruction set that Halide wrote down in the flags of \p module: position-independent code with
-/// fused multiply-add and no other freedom with floats.
-std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, const Target& target);
+/// fused multiply-add as \p contraction says and no other freedom with floats.
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, const Target& target,
+                                                    Contraction contraction);
 
 /// Throws OptionsError unless this machine has the instructions of \p target.
 void require_instructions(const Target& target);

@@ -7,9 +7,9 @@ namespace tc::cpu {
 
 std::vector<MarkedLine> marked_assembly(const std::string& function, const Halide::Internal::Stmt& body,
                                         const std::vector<std::string>& buffers, const Target& target,
-                                        const std::vector<BufferUse>& uses) {
+                                        const std::vector<BufferUse>& uses, Contraction contraction) {
   std::vector<std::set<std::string>> sets;
-  const auto code = emit_prepared(function, body, buffers, target,
+  const auto code = emit_prepared(function, body, buffers, target, contraction,
                                   [&](llvm::Module& module) { sets = mark_instructions(module, uses); });
   std::vector<MarkedLine> lines;
   for (auto& line : assembly_lines(code)) {

@@ -93,7 +93,7 @@ DeviceCode DeviceCode::deserialise(const std::string& bytes) {
 }
 
 DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture,
-                             const Cancellation& cancellation) {
+                             const Cancellation& cancellation, Contraction contraction) {
   DeviceCode code;
   code.text = program_text(kernels);
   const bool needs_own = code.text.find("tc_matrix(") != std::string::npos && !architecture.ends_with('a');
@@ -101,7 +101,7 @@ DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::
   for (const auto& kernel : kernels)
     code.kernels.push_back({kernel.name, kernel.shape, kernel.shared_bytes, kernel.aligned});
   if (kernels.empty()) return code;
-  auto cubin = compile_cubin(code.text, code.architecture, cancellation);
+  auto cubin = compile_cubin(code.text, code.architecture, cancellation, contraction);
   code.cubin = std::move(cubin.bytes);
   code.log = std::move(cubin.log);
   return code;

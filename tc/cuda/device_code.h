@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tc/base/cancellation.h"
+#include "tc/base/contraction.h"
 #include "tc/cuda/emit_kernel.h"
 
 namespace tc::cuda {
@@ -31,8 +32,9 @@ struct DeviceCode {
   static DeviceCode deserialise(const std::string& bytes);
 };
 
-/// Compiles \p kernels, whose names differ, as one program; for sm_90a where they use instructions that only it has. Throws what compile_cubin throws.
+/// Compiles \p kernels, whose names differ, as one program; for sm_90a where they use instructions that only it has. Products are
+/// rounded with sums as \p contraction says. Throws what compile_cubin throws.
 DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture,
-                             const Cancellation& cancellation = {});
+                             const Cancellation& cancellation = {}, Contraction contraction = Contraction::Found);
 
 }  // namespace tc::cuda

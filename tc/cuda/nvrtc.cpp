@@ -141,13 +141,15 @@ class Program {
 
 }  // namespace
 
-Cubin compile_cubin(const std::string& text, const std::string& architecture, const Cancellation& cancellation) {
+Cubin compile_cubin(const std::string& text, const std::string& architecture, const Cancellation& cancellation,
+                    Contraction contraction) {
   const Nvrtc& api = nvrtc_or_throw();
   cancellation.check("NVRTC");
   Program program(api, text);
   program.watch(cancellation);
   const std::string target = "--gpu-architecture=" + architecture;
-  int code = program.compile({target.c_str(), "--std=c++17", "-default-device", "--diag-suppress=39,177,186,550"});
+  int code = program.compile({target.c_str(), "--std=c++17", "-default-device", "--diag-suppress=39,177,186,550",
+                              contraction == Contraction::Found ? "--fmad=true" : "--fmad=false"});
   cancellation.check("NVRTC");
   if (code == invalid_option)
     throw DeviceError(str("NVRTC ", *nvrtc_version(), " does not compile for '", architecture, "': ", program.log()));

@@ -238,6 +238,7 @@ MappingOptions MappingOptions::with_cooperative(bool on) const { return with("co
 MappingOptions MappingOptions::with_gather_reuse(std::int64_t reads) const { return with("gather_reuse", reads); }
 
 MappingOptions MappingOptions::with_reduction_parts(std::int64_t parts) const { return with("reduction_parts", parts); }
+MappingOptions MappingOptions::with_batch_invariant(bool invariant) const { return with("batch_invariant", invariant); }
 
 OptionValue MappingOptions::value(std::string_view name) const { return value_of(state_->message, find_field(name)); }
 

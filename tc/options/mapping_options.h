@@ -56,6 +56,7 @@ class MappingOptions {
   MappingOptions with_quota(std::int64_t operations) const;
   MappingOptions with_promote_bytes(std::int64_t bytes) const;
   MappingOptions with_reduction_parts(std::int64_t parts) const;
+  MappingOptions with_batch_invariant(bool invariant = true) const;
   MappingOptions with_parallel(bool parallel = true) const;
   MappingOptions with_vectorise(bool vectorise = true) const;
   MappingOptions with_vector_bytes(std::int64_t bytes) const;

@@ -8,6 +8,7 @@
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/strategy/cost/fixed_order.h"
 
 namespace tc::strategy {
 namespace {
@@ -55,7 +56,7 @@ class PartChooser {
 
   ReductionParts choose() const {
     ReductionParts result{statement_.id, {}};
-    if (!may_be_cut()) return result;
+    if (!may_be_cut() || (options_.batch_invariant && !kept_.empty() && rounds_sums(scop_, statement_))) return result;
     result.parts_first = is_contraction();
     auto wanted = options_.reduction_parts > 0 ? options_.reduction_parts
                   : target_.grid               ? parts_of_a_grid(*target_.grid)
@@ -150,7 +151,7 @@ class PartChooser {
 
   std::int64_t parts_for_threads() const {
     auto work = count_product(results_, reduction_);
-    if (results_ > tasks / 8 || work < tasks * task_work || is_fused()) return 1;
+    if (results_ > tasks / 8 || work < tasks * task_work || (!options_.batch_invariant && is_fused())) return 1;
     return tasks / results_;
   }
 

@@ -50,6 +50,7 @@ std::vector<Row> rows() {
       ROW("pack=0,reduction_block=256", MappingOptions().with_pack(false).with_reduction_block(256),
           "MappingOptions(pack=False, reduction_block=256)"),
       ROW("reduction_parts=64", MappingOptions().with_reduction_parts(64), "MappingOptions(reduction_parts=64)"),
+      ROW("batch_invariant=1", MappingOptions().with_batch_invariant(true), "MappingOptions(batch_invariant=True)"),
       ROW("grid=256x4,block=32x8,shared=0,registers=0",
           MappingOptions().with_grid({256, 4}).with_block({32, 8}).with_shared(false).with_registers(false),
           "MappingOptions(grid=[256, 4], block=[32, 8], shared=False, registers=False)"),
@@ -115,6 +116,7 @@ TEST(MappingOptions, ReachThePasses) {
   plain.vectorise = false;
   plain.promote_bytes = 10;
   plain.reduction_parts = 13;
+  plain.batch_invariant = true;
   plain.vector_bytes = 16;
   plain.register_tile = {3, 4};
   plain.unroll = 2;
@@ -134,7 +136,8 @@ TEST(MappingOptions, ReachThePasses) {
   plain.cooperative = true;
   plain.gather_reuse = 14;
   auto options = MappingOptions::parse(
-      "gather_reuse=14,cooperative=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,"
+      "gather_reuse=14,cooperative=1,batch_invariant=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_"
+      "bytes=11,registers=0,"
       "shared=0,block="
       "64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
       "b,unroll=2,register_tile=3x4,vector_bytes=16,promote_bytes=10,vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,"
@@ -202,7 +205,8 @@ TEST(MappingOptions, TextAndBytesAreInversesAndEqualityIsOfValues) {
 
 TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
   const std::string all =
-      "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, parallel, "
+      "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, batch_invariant, "
+      "parallel, "
       "vectorise, "
       "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, construct, "
       "parallel_along, "

@@ -20,6 +20,7 @@
 #include "tc/cpu/stmt/transpose_stores.h"
 #include "tc/cpu/stmt/unswitch_guards.h"
 #include "tc/halide_bridge/math/expand_functions.h"
+#include "tc/halide_bridge/math/fuse_products.h"
 
 namespace tc::cpu {
 
@@ -54,6 +55,10 @@ const std::vector<StatementPass>& statement_passes() {
       {"mask_sums", [](const Stmt& body, const Settings&) { return mask_sums(body); }},
       {"hide_negative_bases", [](const Stmt& body, const Settings&) { return hide_negative_bases(body); }},
       {"expand_divisions", [](const Stmt& body, const Settings&) { return expand_divisions(body); }},
+      {"fuse_products",
+       [](const Stmt& body, const Settings& how) {
+         return how.fuse_products && how.target.has_fma() ? halide_bridge::fuse_products(body) : body;
+       }},
       {"stream_stores", [](const Stmt& body, const Settings& how) { return stream_stores(body, how.streamed); }},
       {"launder_buffers", [](const Stmt& body, const Settings&) { return launder_buffers(body); }},
   };

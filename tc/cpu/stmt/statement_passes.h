@@ -19,6 +19,7 @@ struct StatementSettings {
   bool prefetch = true;                ///< what a later iteration reads is asked for
   std::int64_t prefetch_distance = 0;  ///< iterations ahead; 0: chosen for what is read
   std::set<std::string> streamed;      ///< tensors that are stored past the caches
+  bool fuse_products = false;          ///< products are rounded with sums as expressions say, not as LLVM finds them
 };
 
 /// One pass between the raised statement and LLVM: \p body with the change made wherever it applies.
@@ -46,6 +47,7 @@ struct StatementPass {
 ///   mask_sums                   lanes that add nothing keep their sums
 ///   hide_negative_bases         negative addresses of lanes that do not run are relative to a variable
 ///   expand_divisions            integer divisions are what machine instructions carry out
+///   fuse_products               products that are added at once are rounded with the sum, where the settings say so
 ///   stream_stores               whole lines of tensors that the settings name are stored past the caches
 ///   launder_buffers             buffers with addresses that may seem negative are reached by pointers LLVM cannot trace
 const std::vector<StatementPass>& statement_passes();

@@ -182,6 +182,20 @@ std::shared_ptr<const Executable> compile_unbound(const std::shared_ptr<const Fu
   return *result;
 }
 
+/// \p options for code whose sums have an order that their own lengths decide. Routines of libraries and derived programs promise no
+/// order, and a layout, which the other sizes decide too, could change it. Throws OptionsError where they are asked for.
+CompileOptions with_fixed_orders(CompileOptions options) {
+  if (!asked_libraries(options.libraries).none())
+    throw OptionsError(
+        "mapping option 'batch_invariant=1' holds for the compiler's own code: leave out 'libraries', whose routines "
+        "promise no order of sums");
+  if (options.derive > 0 || !options.derivation.empty())
+    throw OptionsError(
+        "mapping option 'batch_invariant=1' keeps the sums that the text says: leave out 'derive', which changes them");
+  options.layouts = graph::LayoutMode::Off;
+  return options;
+}
+
 /// How to see a failure again.
 auto reproduction_for(const Function& function, const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
   return [&] {
@@ -350,7 +364,7 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
         },
         false);
   return with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
-    auto how = options;
+    auto how = options.mapping.values().batch_invariant ? with_fixed_orders(options) : options;
     how.constants = check_constants(*function, inputs, options);
     for (const auto& constant : how.constants) how.held.insert(constant.name);
     auto made = compile_unbound(function, inputs, outputs, how);

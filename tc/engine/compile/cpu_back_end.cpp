@@ -52,7 +52,8 @@ void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   auto& on = launch.cpu();
   const auto body = halide_bridge::with_run_values(*on.body, state.run_values);
-  on.code = cpu::emit_prepared(str("tc_", state.program->name, "_", index), body, launch.buffers, state.target);
+  on.code = cpu::emit_prepared(str("tc_", state.program->name, "_", index), body, launch.buffers, state.target,
+                               contraction_of(state));
 }
 
 void verify_generated(const CompileState&, const LaunchState& launch) {
@@ -71,7 +72,7 @@ LaunchStage statement_stage(const cpu::StatementPass& pass) {
     auto& launch = state.launches[index];
     auto& body = launch.cpu().body;
     const cpu::StatementSettings settings{state.target, state.mapping.prefetch, state.mapping.prefetch_distance,
-                                          launch.cpu().streamed};
+                                          launch.cpu().streamed, state.mapping.batch_invariant};
     body = std::make_shared<Halide::Internal::Stmt>(run(*body, settings));
   };
   return {pass.name, Phase::Code, run, print_body, pass.like_raised ? verify_raised : nullptr};

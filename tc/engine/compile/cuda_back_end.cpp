@@ -11,6 +11,7 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/engine/machine/shared_layouts.h"
 #include "tc/halide_bridge/laws/verify_body.h"
+#include "tc/halide_bridge/math/fuse_products.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/polyhedral/laws/verify_ast.h"
 #include "tc/strategy/grid/one_contraction.h"
@@ -120,6 +121,13 @@ cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name,
   return cuda::emit_phases(name, phases, buffers, shape, unaligned);
 }
 
+/// Products are rounded with sums as expressions say where the options fix the order of sums.
+void fuse_products(CompileState& state, std::size_t index) {
+  if (!state.mapping.batch_invariant) return;
+  for (auto& part : state.launches[index].grid().kernels)
+    part.body = std::make_shared<Halide::Internal::Stmt>(halide_bridge::fuse_products(*part.body));
+}
+
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   const auto name = launch_name(state, index);
@@ -163,6 +171,7 @@ std::vector<LaunchStage> all_stages() {
   stages.insert(stages.end(), kernels.begin(), kernels.end());
   stages.push_back({"generate", Phase::Code, generate, print_generated, verify_generated});
   stages.push_back({"raise", Phase::Code, raise, print_body, verify_raised});
+  stages.push_back({"fuse_products", Phase::Code, fuse_products, print_body});
   stages.push_back({"emit", Phase::Code, emit, print_emitted});
   return stages;
 }
@@ -171,7 +180,8 @@ void build(CompileState& state) {
   std::vector<cuda::KernelText> texts;
   for (const auto& launch : state.launches)
     texts.insert(texts.end(), launch.grid().texts.begin(), launch.grid().texts.end());
-  state.device = cuda::build_device_code(texts, state.target.grid->architecture, state.cancellation);
+  state.device =
+      cuda::build_device_code(texts, state.target.grid->architecture, state.cancellation, contraction_of(state));
 }
 
 }  // namespace

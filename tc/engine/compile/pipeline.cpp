@@ -37,7 +37,7 @@ void lower(CompileState& state) {
   }
   if (state.back_end->runs_reductions_in_order) program = halide_bridge::running_reductions(program);
   state.program = std::make_shared<halide_bridge::Program>(
-      halide_bridge::hoist_invariants(halide_bridge::scatter_matches(program)));
+      halide_bridge::hoist_invariants(halide_bridge::scatter_matches(program), !state.mapping.batch_invariant));
   for (auto& launch : state.program->launches)
     std::erase_if(launch.statements,
                   [&](const auto& statement) { return halide_bridge::is_empty(*state.program, statement); });

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "tc/base/contraction.h"
 #include "tc/engine/compile/compile.h"
 #include "tc/polyhedral/core/dependences.h"
 #include "tc/polyhedral/core/scop.h"
@@ -120,6 +121,11 @@ struct CompileState {
   std::vector<std::string> fallbacks;
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end
 };
+
+/// Which products its machine code rounds with sums: those that expressions say where the order of sums is fixed.
+inline Contraction contraction_of(const CompileState& state) {
+  return state.mapping.batch_invariant ? Contraction::AsWritten : Contraction::Found;
+}
 
 /// The state in which the stages of a compile of \p function begin. Throws ArgumentError for tensors that do not fit.
 CompileState start_compile(const Function& function, const std::vector<TensorSpec>& inputs,

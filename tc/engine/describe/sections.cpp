@@ -103,7 +103,7 @@ class Notes {
     const auto body = halide_bridge::with_run_values(*launch.cpu().body, state.run_values);
     part.sections.push_back(
         {"assembly", cpu::marked_assembly(str("tc_", state.program->name, "_", index), body, launch.buffers,
-                                          state.target, uses_of(*launch.scop, ids_of(state)))});
+                                          state.target, uses_of(*launch.scop, ids_of(state)), contraction_of(state))});
   }
   void take_kernels(const std::string& step, const CompileState& state, const LaunchState& launch) {
     if (step != "raise" && step != "emit") return;

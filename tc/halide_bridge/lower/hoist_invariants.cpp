@@ -56,8 +56,8 @@ class Uses : public ir::IRVisitor {
 /// Takes the parts out of the value of one statement.
 class Hoister : public ir::IRMutator {
  public:
-  Hoister(const Program& program, const ProgramStatement& statement, std::vector<ProgramTensor>& tensors)
-      : program_(program), statement_(statement), tensors_(tensors) {
+  Hoister(const Program& program, const ProgramStatement& statement, std::vector<ProgramTensor>& tensors, bool products)
+      : program_(program), statement_(statement), tensors_(tensors), products_(products) {
     for (const auto& name : Uses(statement.value).tensors) room_ = std::max(room_, elements(program.tensor(name).box));
     room_ = std::max(room_, elements(program.tensor(statement.target).box));
   }
@@ -67,7 +67,7 @@ class Hoister : public ir::IRMutator {
   using ir::IRMutator::mutate;
   Expr mutate(const Expr& expr) override {
     bool is_value = expr.type() == Halide::Float(32) || expr.type() == Halide::Float(64);
-    if (is_value)
+    if (is_value && (products_ || !expr.as<ir::Mul>()))
       if (auto iterators = hoistable(expr)) return read(expr, *iterators);
     return ir::IRMutator::mutate(expr);
   }
@@ -133,19 +133,20 @@ class Hoister : public ir::IRMutator {
   const Program& program_;
   const ProgramStatement& statement_;
   std::vector<ProgramTensor>& tensors_;
+  const bool products_;    ///< may be hoisted whole
   std::int64_t room_ = 0;  ///< elements that a temporary may have
 };
 
 }  // namespace
 
-Program hoist_invariants(const Program& program) {
+Program hoist_invariants(const Program& program, bool products) {
   Program result{program.name, program.tensors, {}, program.symbolic, program.preconditions};
   int count = 0;
   for (const auto& launch : program.launches) {
     auto& made = result.launches.emplace_back(Launch{{}, launch.checks});
     for (auto statement : launch.statements) {
       if (statement.kind == ProgramStatement::Kind::Update && statement.loops.empty()) {
-        Hoister hoister(program, statement, result.tensors);
+        Hoister hoister(program, statement, result.tensors, products);
         auto value = hoister.mutate(statement.value);
         for (auto& before : hoister.hoisted) made.statements.push_back(std::move(before));
         statement.value = value;

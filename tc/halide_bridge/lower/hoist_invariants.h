@@ -14,7 +14,8 @@ namespace tc::halide_bridge {
 /// all of its iterators, and that are computed whenever the value is: what stands in an arm of a conditional stays, as
 /// it may read outside of tensors elsewhere. A part is hoisted that would be computed `least_repeats` times or more for each
 /// of its instances, where the temporary has no more elements than the largest tensor of the statement. Parts that are
-/// equal share one temporary. No value reads what its update accumulates (program.h), so none goes stale. Results are the same bit for bit. Statements are numbered anew.
-Program hoist_invariants(const Program& program);
+/// equal share one temporary. No value reads what its update accumulates (program.h), so none goes stale. Results are the same bit for bit, but for products that are rounded
+/// together with a sum where they stand in it: without \p products only their factors are hoisted. Statements are numbered anew.
+Program hoist_invariants(const Program& program, bool products = true);
 
 }  // namespace tc::halide_bridge

@@ -48,7 +48,8 @@ struct MappingOptions {
   /// are one cluster.
   std::int64_t fuse_rows = 0;
   std::int64_t reduction_parts =
-      0;  ///< parts of a reduction that run beside each other; 1: none, 0: the strategy chooses
+      0;                         ///< parts of a reduction that run beside each other; 1: none, 0: the strategy chooses
+  bool batch_invariant = false;  ///< the order of a sum depends on the lengths of its reductions alone
 
   bool operator==(const MappingOptions&) const = default;
 };

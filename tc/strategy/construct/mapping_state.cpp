@@ -5,6 +5,7 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
+#include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/cpu/possible_packs.h"
 
 namespace tc::strategy {
@@ -48,7 +49,9 @@ class MappingMaker {
   void add_lanes(std::size_t index) {
     const auto& entry = space_.prices.statements[index].entry;
     StatementMapping choice{entry.id};
-    if (entry.id == space_.facts.heaviest.id) {
+    if (auto order = space_.facts.fixed(entry); order && order->lanes.iterator >= 0) {
+      choice = {entry.id, order->lanes.iterator, order->lanes.lanes, order->vectors};
+    } else if (entry.id == space_.facts.heaviest.id) {
       if (state_.lanes < 0) return;
       choice.iterator = state_.lanes;
       choice.lanes = space_.lanes_along(state_.lanes);
@@ -143,7 +146,10 @@ MappingSpace::MappingSpace(const ClusterFacts& known, const OperationsOfBodies& 
   auto candidates = facts.outer_candidates(facts.heaviest);
   auto inner = facts.inner_candidates(facts.heaviest);
   candidates.insert(candidates.end(), inner.begin(), inner.end());
+  order = facts.fixed(facts.heaviest);
   for (int iterator : candidates) {
+    const bool kept = contains(polyhedral::kept_dimensions(heaviest()), iterator);
+    if (order && (order->lanes.iterator >= 0 ? iterator != order->lanes.iterator : !kept)) continue;
     bool member = member_of(facts.heaviest, iterator) >= 0;
     if (facts.options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 &&
         (!member || interchangeable))
@@ -185,6 +191,10 @@ MappingState plain_state(const MappingSpace& space) {
   result.tile.assign(static_cast<std::size_t>(space.member_count()), 1);
   result.block.assign(static_cast<std::size_t>(space.member_count()), 0);
   result.copies.assign(space.heaviest().reads.size(), CopyPlace::None);
+  if (space.order && space.order->lanes.iterator >= 0) {
+    result.lanes = space.order->lanes.iterator;
+    result.vectors = space.order->vectors;
+  }
   return result;
 }
 
@@ -246,6 +256,15 @@ bool copies_fit(const MappingSpace& space, const MappingState& state) {
   return tiled && bytes <= static_cast<double>(space.facts.target.l3_bytes);
 }
 
+/// Does \p state accumulate in the order that the options fix?
+bool keeps_order(const MappingSpace& space, const MappingState& state) {
+  const auto& order = space.order;
+  if (!order) return true;
+  const bool along = order->lanes.iterator >= 0;
+  if (state.reduction > 0 || (along && state.lanes != order->lanes.iterator)) return false;
+  return !along || (state.vectors == order->vectors && (!state.unrolled || order->vectors == 1));
+}
+
 bool reduction_fits(const MappingSpace& space, const MappingState& state) {
   if (state.vectors < 1 || state.vectors > 16) return false;
   if (state.reduction == 0) return true;
@@ -271,8 +290,8 @@ bool is_possible(const MappingSpace& space, const MappingState& state) {
   bool strided = state.vectors > 1 || (along >= 0 && state.tile[static_cast<std::size_t>(along)] > 1);
   if (strided && !space.virtual_threads) return false;
   if (state.lanes >= 0 && !contains(space.lane_candidates, state.lanes)) return false;
-  return sizes_fit(space, state) && order_fits(space, state) && registers_fit(space, state) &&
-         copies_fit(space, state) && reduction_fits(space, state);
+  return keeps_order(space, state) && sizes_fit(space, state) && order_fits(space, state) &&
+         registers_fit(space, state) && copies_fit(space, state) && reduction_fits(space, state);
 }
 
 ClusterMapping mapping_of(const MappingSpace& space, const MappingState& state) {

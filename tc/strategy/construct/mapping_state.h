@@ -43,6 +43,7 @@ struct MappingSpace {
   PricedCluster prices;
   std::vector<int> lanes;            ///< of a vector along each iterator of the heaviest statement
   std::vector<int> lane_candidates;  ///< iterators of the heaviest statement along which lanes may run
+  std::optional<FixedOrder> order;   ///< in which the heaviest statement accumulates, where the options fix it
   bool reduces = false;              ///< the heaviest statement does, in loops of its own
   bool interchangeable = false;      ///< members may be tiled and reordered
   bool virtual_threads = true;       ///< several vectors along lanes may be in flight (to see what they gain)
@@ -70,7 +71,7 @@ struct MappingSpace {
   mutable std::map<std::tuple<int, int, bool, std::int64_t>, std::optional<polyhedral::PackMapping>> copies_;
 };
 
-/// Loops as they are scheduled: no tile, no lanes.
+/// Loops as they are scheduled: no tile, no lanes, but those of an order that the options fix.
 MappingState plain_state(const MappingSpace& space);
 
 /// What \p state adds to plain loops: loops, copies, and doublings of what is unrolled.

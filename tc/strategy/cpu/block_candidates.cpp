@@ -5,6 +5,7 @@
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
+#include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/cost/vector_cost.h"
 #include "tc/strategy/cpu/possible_packs.h"
 #include "tc/strategy/cpu/thread_loops.h"
@@ -138,6 +139,7 @@ class BlockMaker {
 
   /// Sizes of the blocks of the reduction's outermost loop; 0: all of it.
   std::vector<std::int64_t> reduction_blocks() const {
+    if (view_.options.batch_invariant && rounds_sums(view_.scop, view_.statement)) return {0};
     auto whole = view_.box[view_.reduced.front()].extent();
     if (auto given = view_.options.reduction_block; given > 0) return {given < whole ? given : 0};
     std::vector<std::int64_t> result{0};

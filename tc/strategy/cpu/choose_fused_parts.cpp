@@ -164,7 +164,7 @@ std::vector<FusedParts> choose_fused_parts(const Scop& scop, const polyhedral::D
                                            const Target& target, const polyhedral::MappingOptions& options) {
   std::vector<FusedParts> result;
   if (target.grid || options.fusion == polyhedral::FusionStrategy::Min) return result;
-  if (options.reduction_parts == 1 || !options.tile.empty()) return result;
+  if (options.reduction_parts == 1 || !options.tile.empty() || options.batch_invariant) return result;
   std::optional<Program> program;
   program.emplace(scop, dependences, target, options);
   for (std::size_t host = 0; host < polyhedral::cluster_views(program->scop()).size(); ++host) {

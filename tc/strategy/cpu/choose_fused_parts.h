@@ -12,7 +12,7 @@ namespace tc::strategy {
 
 /// The reductions of \p scop, scheduled, with \p dependences, that are to join another cluster part by part
 /// (fuse_in_parts), in the order in which they are carried out; each counts the clusters that those before it leave. None
-/// for a grid.
+/// for a grid, and none with options.batch_invariant, as parts of a sum follow the loops of another cluster.
 ///
 /// A reduction may join a cluster that touches a tensor it reads, and has a member with the range of a reduced iterator.
 /// It does where all that changes costs less by price(), mapped as choose_mapping would, than before. Parts are up to 64,

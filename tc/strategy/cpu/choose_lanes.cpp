@@ -33,6 +33,7 @@ VectorChoice choice_for(const ClusterFacts& facts, const ClusterStatement& entry
                         const ClusterMapping& mapping) {
   const auto& heaviest = facts.heaviest;
   if (entry.id == heaviest.id) return tile;
+  if (auto order = facts.fixed(entry); order && order->lanes.iterator >= 0) return order->lanes;
   int member = member_of(heaviest, tile.iterator);
   if (member >= 0 && entry.outer[member] >= 0 && shares_accumulators(facts, entry, mapping))
     return {entry.outer[member],
@@ -60,6 +61,8 @@ StatementMapping lanes_of(const ClusterFacts& facts, const ClusterStatement& ent
   if (choice.iterator < 0) return result;
   if (int own = member_of(entry, choice.iterator); own >= 0)
     result.lanes = lanes_within(choice.lanes, mapping.members[own].points);
+  else if (auto order = facts.fixed(entry))
+    result.unroll = order->vectors;
   else if (!mapping.register_tile && facts.is_reduction(entry))
     result.unroll = vectors_in_flight(facts, entry, choice);
   return result;

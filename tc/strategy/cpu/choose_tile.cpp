@@ -57,6 +57,7 @@ Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, 
   auto& mapping = result.mapping;
   const auto& options = facts.options;
   int member = member_of(facts.heaviest, lanes.iterator);
+  if (auto order = facts.fixed(facts.heaviest); order && order->vectors > 1) return before;
   auto trips = vector_trips(facts, member, mapping);
   auto operands = operands_of(facts, lanes, member, mapping);
   auto tile = rows ? choose_register_tile_of(*rows, operands, trips, member, facts.target)

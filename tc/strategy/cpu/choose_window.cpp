@@ -18,6 +18,7 @@ std::optional<ReadWindow> choose_window(const ClusterFacts& facts, const Registe
     auto row = polyhedral::stride(facts.scop, read, heaviest.outer[tile.rows]);
     if (!operands[i].vector || row <= 0) continue;
     for (const auto& loop : heaviest.inner) {
+      if (facts.fixed(heaviest) && loop.iterator != heaviest.inner.back().iterator) continue;
       auto extent = loop.iterator < 0 ? 0 : box[loop.iterator].extent();
       if (extent < 2 || extent > widest_window) continue;
       auto along = polyhedral::stride(facts.scop, read, loop.iterator);

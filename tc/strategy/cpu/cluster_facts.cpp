@@ -16,9 +16,9 @@ bool is_kept(const ClusterFacts& facts, const ClusterStatement& entry, int itera
   return contains(polyhedral::kept_dimensions(facts.statement(entry)), iterator);
 }
 
-/// Those of \p candidates the user named for lanes; all of them where none is.
-std::vector<int> preferred(const ClusterFacts& facts, const ClusterStatement& entry,
-                           const std::vector<int>& candidates) {
+/// Those of \p candidates the user named for lanes; all of them where none is. Of a sum one after the other iterators of its result alone.
+std::vector<int> preferred(const ClusterFacts& facts, const ClusterStatement& entry, std::vector<int> candidates) {
+  if (facts.fixed(entry)) std::erase_if(candidates, [&](int i) { return !is_kept(facts, entry, i); });
   auto named = candidates;
   std::erase_if(named,
                 [&](int i) { return !contains(facts.options.vector_along, facts.statement(entry).iterators[i]); });
@@ -85,12 +85,19 @@ std::vector<int> ClusterFacts::inner_candidates(const ClusterStatement& entry) c
   return result;
 }
 
+std::optional<FixedOrder> ClusterFacts::fixed(const ClusterStatement& entry) const {
+  if (!options.batch_invariant || !rounds_sums(scop, statement(entry))) return std::nullopt;
+  return fixed_order(scop, statement(entry), target);
+}
+
 std::vector<VectorChoice> ClusterFacts::possible_lanes(const ClusterStatement& entry,
                                                        const std::vector<int>& candidates) const {
+  if (auto order = fixed(entry); order && order->lanes.iterator >= 0) return {order->lanes};
   return possible_vectors(scop, statement(entry), preferred(*this, entry, candidates), target);
 }
 
 VectorChoice ClusterFacts::best_lanes(const ClusterStatement& entry, const std::vector<int>& candidates) const {
+  if (auto order = fixed(entry); order && order->lanes.iterator >= 0) return order->lanes;
   return best_vector(scop, statement(entry), preferred(*this, entry, candidates), target);
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/map/mapping.h"
+#include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/cost/vector_cost.h"
 
 namespace tc::strategy {
@@ -44,7 +46,10 @@ struct ClusterFacts {
   /// Iterators of the outer members, and of loops of its own, along which lanes of \p entry may run.
   std::vector<int> outer_candidates(const polyhedral::ClusterStatement& entry) const;
   std::vector<int> inner_candidates(const polyhedral::ClusterStatement& entry) const;
-  /// Vectors of \p entry along each of \p candidates with more than one iteration; where the options name some of them, of these.
+  /// The order in which \p entry accumulates where the options fix it.
+  std::optional<FixedOrder> fixed(const polyhedral::ClusterStatement& entry) const;
+  /// Vectors of \p entry along each of \p candidates with more than one iteration; where the options name some of them, of these; where they
+  /// fix its order, in this order.
   std::vector<VectorChoice> possible_lanes(const polyhedral::ClusterStatement& entry,
                                            const std::vector<int>& candidates) const;
   /// The cheapest of these, scalars among them.

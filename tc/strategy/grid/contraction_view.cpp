@@ -3,6 +3,7 @@
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/grid/copy_gathers.h"
 
 namespace tc::strategy {
@@ -85,6 +86,7 @@ std::optional<ContractionView> find_contraction(const Scop& scop, const ClusterV
   ContractionView view{scop, cluster, limits, options, *entry, polyhedral::box(scop.statement(entry->id).domain), {}};
   if (!is_plain(view)) return std::nullopt;
   for (const auto& loop : entry->inner) view.reduced.push_back(loop.iterator);
+  if (options.batch_invariant && view.reduced.size() > 1 && rounds_sums(scop, view.update())) return std::nullopt;
   view.columns = find_columns(view);
   if (view.columns < 0) return std::nullopt;
   view.rows = find_rows(view);

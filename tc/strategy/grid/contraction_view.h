@@ -40,7 +40,8 @@ struct ContractionView {
   bool is_copied(int read) const;
 };
 
-/// The contraction of \p cluster; nothing where it is of another kind.
+/// The contraction of \p cluster; nothing where it is of another kind, or where its tiles would change an order that
+/// options.batch_invariant fixes, as blocks of one of several reduced loops do.
 ///
 ///   I: C(m, n) = 0   U: C(m, n) += A(m, k) B(k, n)        update U, reduced k, rows m, columns n
 std::optional<ContractionView> find_contraction(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,

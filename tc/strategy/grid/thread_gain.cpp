@@ -5,6 +5,7 @@
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/grid/block_threads.h"
 
 namespace tc::strategy {
@@ -66,7 +67,8 @@ int best_inner(const Scop& scop, const ClusterStatement& entry, const polyhedral
   double most = 0;
   const auto& statement = scop.statement(entry.id);
   const auto kept = polyhedral::kept_dimensions(statement);
-  bool may_reduce = but < 0 && options.reduce_in_block && statement.accumulates && statement.write.exact;
+  bool may_reduce = but < 0 && options.reduce_in_block && statement.accumulates && statement.write.exact &&
+                    !(options.batch_invariant && rounds_sums(scop, statement));
   for (const auto& loop : entry.inner) {
     if (loop.iterator < 0 || loop.iterator == but || extent_of(scop, entry, loop.iterator) <= 1) continue;
     bool reduced = may_reduce && !loop.shared && !contains(kept, loop.iterator);

@@ -20,7 +20,7 @@ double thread_gain(const polyhedral::Scop& scop, const polyhedral::ClusterStatem
 std::pair<int, double> best_member(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster);
 
 /// The iterator of the inner loop of \p entry that suits threads best, \p but aside; -1 for none. A reduction does
-/// where a block may reduce, and \p but is none.
+/// where a block may reduce, options.batch_invariant lets threads share its sums, and \p but is none.
 int best_inner(const polyhedral::Scop& scop, const polyhedral::ClusterStatement& entry,
                const polyhedral::MappingOptions& options, int but = -1);
 

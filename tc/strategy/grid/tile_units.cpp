@@ -1,6 +1,7 @@
 #include "tc/strategy/grid/tile_units.h"
 
 #include "tc/base/dtype.h"
+#include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/grid/contraction_copies.h"
 #include "tc/strategy/grid/spread_over_grid.h"
 #include "tc/strategy/grid/tile_contraction.h"
@@ -56,6 +57,7 @@ const MatrixUnit* unit_of(const ContractionView& view) {
   if (!view.limits.matrix_units || !update.product || update.op != ReductionOp::Sum || view.reads() != 2 ||
       view.reduced.size() != 1)
     return nullptr;
+  if (view.options.batch_invariant && rounds_sums(view.scop, update)) return nullptr;
   auto type = [&](int read) { return view.scop.tensor(polyhedral::range_name(update.reads[read].relation)).type; };
   bool copied = view.is_copied(0) && view.is_copied(1) && update.reads[0].exact && update.reads[1].exact;
   if (!copied || type(0) != type(1)) return nullptr;

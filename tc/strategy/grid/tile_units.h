@@ -20,7 +20,7 @@ struct UnitTile {
 };
 
 /// The unit of a warp that can compute the update of \p view, null where none can: it multiplies two operands of a type that
-/// a unit of the target has, along one reduced iterator.
+/// a unit of the target has, along one reduced iterator; without options.batch_invariant, as not every shape has a unit.
 const MatrixUnit* unit_of(const ContractionView& view);
 /// The units of groups of warps that can.
 std::vector<const MatrixUnit*> group_units_of(const ContractionView& view);
