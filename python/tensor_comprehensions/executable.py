@@ -1,11 +1,15 @@
 """Defs that are compiled for given tensors: called, saved, shown, measured, explained."""
 
 import functools
+import os
+import pathlib
+from typing import Optional, Union
 
 from . import _core
 from .function import _html
 from .graph import Graph, Node
 from .settings import _settings
+from .show import page
 from .typed import Out, Tensor
 
 
@@ -39,6 +43,7 @@ class Executable(_core.Executable):
         rows = [("output" if is_output else "input", name, repr(spec)) for name, spec, is_output in self._arguments()]
         rows += [("constant", name, repr(spec)) for name, spec in self._constants()]
         rows += [("", "target", self.stats["target"]), ("", "options", self.stats["options"] or "default")]
+        rows.append(("", "more", "show() makes a page of it, explain() a text"))
         return _html(self.name, ("", "name", ""), rows, self.comprehension)
 
     @property
@@ -136,6 +141,11 @@ class Executable(_core.Executable):
         return self._function._stage_texts(self, self._settings)
 
     @functools.cached_property
+    def _sections(self):
+        """Of each part that is compiled: its statements, nests, and texts whose lines name the statements that they are about."""
+        return [] if self._function is None else self._function._sections(self, self._settings)
+
+    @functools.cached_property
     def _report(self):
         """What a run computes and moves. Of a loaded binary it is that of the source it keeps, mapped by this compiler."""
         if self._function is not None:
@@ -179,13 +189,34 @@ class Executable(_core.Executable):
         """
         return self._report._roofline(self.stats["target"], self._seconds(tensors, out))[0]
 
+    def _position(self, seconds) -> Optional[dict]:
+        """The roofline of a run that takes `seconds`, None: as long as predicted, with "predicted" seconds; None for a GPU."""
+        if self._device_source():
+            return None
+        predicted = sum(price["seconds"] for price in self.work["prices"])
+        position = self._report._roofline(self.stats["target"], seconds or predicted or 1.0)[0]
+        return position | {"predicted": predicted}
+
+    def show(self, path: Union[str, os.PathLike, None] = None, *tensors: Tensor, out: Out = None, measure: bool = False) -> str:
+        """A page about it as HTML in one file that needs nothing else, written to `path` where one is given: text, ranges, nest, loop nest and
+        machine code, linked statement by statement, with its roofline, bytes, price and layouts. See docs/show.md.
+
+        With `tensors`, or `measure`, it is run too, as by `explain`.
+        """
+        seconds = self._seconds(tensors, out) if tensors or measure else None
+        times = [time for _, time in self._profile(*tensors, out=out)["launches"]] if tensors else []
+        launches = [(part, call, time) for (part, call), time in zip(self._launches(), times or [None] * self.stats["launches"])]
+        text = page(self, seconds, launches)
+        if path is not None:
+            pathlib.Path(path).write_text(text, encoding="utf-8")
+        return text
+
     def explain(self, *tensors: Tensor, out: Out = None, measure: bool = False) -> str:
         """Ranges, work, schedule, loop nest and assembly as text.
 
         With `tensors`, or `measure`, it is run too: its time and its place under the machine's limits, see `roofline`; with `tensors`
         the time of each of several launches.
         """
-        titles = {"inline": "comprehension", "infer": "ranges", "nest": "nest", "map": "schedule", self._loop_nest_stage(): "loop nest"}
         parts = [f"# {self.name} for {self.stats['target']}\n" + "\n".join(self._argument_lines())]
         work = "## work\n" + self._report._text()
         if tensors or measure:
@@ -198,10 +229,11 @@ class Executable(_core.Executable):
         if self.stats["launches"] > 1:
             parts.append("## launches\n" + "\n".join(self._launch_lines(tensors, out)))
         parts += self._graph_texts()
-        for name, _, text in self._stages:
-            title = titles.get(name.split(".")[0])
-            if title:
-                parts.append(f"## {title}\n{text}")
+        for part in self._sections:
+            of = f" of {part['name']}" if len(self._sections) > 1 else ""
+            for section in part["sections"]:
+                if section["title"] not in ("assembly", "CUDA"):
+                    parts.append(f"## {section['title']}{of}\n" + "\n".join(text for text, _ in section["lines"]))
         parts.append(f"## CUDA\n{self.source}" if self._device_source() else f"## assembly\n{self._assembly()}")
         return "\n\n".join(parts)
 

@@ -6,7 +6,7 @@ import html
 import inspect
 import keyword
 import re
-from typing import Any, FrozenSet, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Dict, FrozenSet, Optional, Tuple, Type, TypeVar, Union
 
 from . import _core
 from .settings import _settings_of
@@ -133,7 +133,7 @@ class Function(_core.Function):
         outputs, ranges, conditions = self._infer(*self._in_order(*tensors, **named))
         return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
 
-    def values(self, *tensors, **named) -> dict:
+    def values(self, *tensors: Tensor, **named: Tensor) -> Dict[str, Any]:
         """What a call with these tensors gives to each name of the text: returns and temporaries, by name.
 
         Computed by the code of the same text in which temporaries are returns too, on the target of the function; a tensor that several

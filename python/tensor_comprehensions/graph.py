@@ -26,7 +26,7 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """What an executable runs, node by node. Printed a line each; notebooks show `svg()`."""
+    """What an executable runs, node by node. Printed a line each; notebooks show both the picture and the lines."""
 
     nodes: Tuple[Node, ...]
     tensors: Dict[str, _core.TensorSpec]
@@ -39,6 +39,9 @@ class Graph:
 
     def _repr_svg_(self) -> str:
         return self.svg()
+
+    def _repr_html_(self) -> str:
+        return f"{self.svg()}<pre>{html.escape(str(self))}</pre>"
 
     def svg(self) -> str:
         """The picture as SVG: a box for each node, below those it reads from. Boxes of one part have one colour; what is folded

@@ -4,7 +4,6 @@
 
 #include "kernel_fixture.h"
 #include "tc/cpu/kernel.h"
-#include "tc/cpu/marked/mark_instructions.h"
 #include "tc/cpu/marked/marked_nest.h"
 #include "tc/cpu/marked_assembly.h"
 
