@@ -1,16 +1,15 @@
-# Installs the library for other C++ projects: one static library of all floors, their headers, and the CMake package
-# TensorComprehensions, whose target TensorComprehensions::engine is all that a program links; with LibTorch,
-# TensorComprehensions::aten, a library of its own. For those without CMake there is a file of pkg-config. All of it is
-# relocatable: paths are relative to where the files lie, other libraries are looked up by who links them.
+# Installs the library for other C++ projects: the shared library, a static one of the same objects, their headers, and the CMake
+# package TensorComprehensions, whose target TensorComprehensions::engine is all that a program links;
+# TensorComprehensions::engine_static takes the static one in its place. With LibTorch, TensorComprehensions::aten is a library of
+# its own on top of the shared one. For builds without CMake there are files of pkg-config. All of it is relocatable: paths are
+# relative to where the files lie, other libraries are looked up by who links them. The component `shared` is what a program needs that
+# links the shared library.
 include(CMakePackageConfigHelpers)
 
-set(objects)
-foreach(floor base proto lang polyhedral options halide_bridge autodiff layout derive strategy cpu cuda library cache graph engine autotuner)
-  list(APPEND objects $<TARGET_OBJECTS:tc_${floor}>)
-endforeach()
-add_library(tensor_comprehensions STATIC ${objects})
-set_target_properties(tensor_comprehensions PROPERTIES LINKER_LANGUAGE CXX)
-install(TARGETS tensor_comprehensions ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+add_library(tensor_comprehensions_static STATIC ${TC_FLOOR_OBJECTS})
+set_target_properties(tensor_comprehensions_static PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME tensor_comprehensions)
+install(TARGETS tensor_comprehensions LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shared)
+install(TARGETS tensor_comprehensions_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set(TC_INSTALLED_ATEN "")
 if(TARGET tc::aten)
   set(TC_INSTALLED_ATEN libtensor_comprehensions_aten.a)
@@ -18,8 +17,9 @@ if(TARGET tc::aten)
   set_target_properties(tensor_comprehensions_aten PROPERTIES LINKER_LANGUAGE CXX)
   install(TARGETS tensor_comprehensions_aten ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(DIRECTORY tc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY tc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT shared FILES_MATCHING PATTERN "*.h")
 
+set(TC_SHARED_FILE libtensor_comprehensions.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(TC_INSTALLED_ISL "")
 if(TC_ISL_KIND STREQUAL "bundled")
   set(TC_INSTALLED_ISL libtensor_comprehensions_isl.a)
@@ -38,10 +38,12 @@ configure_package_config_file(
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-configure_file(cmake/tensor_comprehensions.pc.in ${PROJECT_BINARY_DIR}/tensor_comprehensions.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tensor_comprehensions.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name tensor_comprehensions tensor_comprehensions_static)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/third_party/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME third_party.md)
 install(FILES ${PROJECT_BINARY_DIR}/TensorComprehensionsConfig.cmake
               ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/tc_find_libtorch.cmake DESTINATION ${package})
+              ${PROJECT_SOURCE_DIR}/cmake/tc_find_libtorch.cmake DESTINATION ${package} COMPONENT shared)

@@ -80,7 +80,7 @@ def link(root, objects, out):
     libraries = sorted((root / "lib").glob("*.so*"), key=lambda path: not path.name.startswith("libisl"))
     run([
         *compiler().split(), "-shared", "-o", str(out), *map(str, objects), "-Wl,--no-as-needed", *shared_standard_library(), *whole,
-        "-Wl,--start-group", *map(str, archives), "-Wl,--end-group",
+        "-Wl,--exclude-libs,ALL", "-Wl,--start-group", *map(str, archives), "-Wl,--end-group",
         "-Wl,--as-needed", *map(str, libraries), "-Wl,--allow-shlib-undefined",
         f"-Wl,--disable-new-dtags,-rpath,{root / 'lib'}", "-pthread", "-ldl",
     ])

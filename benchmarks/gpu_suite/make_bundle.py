@@ -92,7 +92,7 @@ def needed_without(libraries, replaced):
 
 
 def ours():
-    return [BUILD / "bin" / program for program in PROGRAMS] + sorted((BUILD / "python/tensor_comprehensions").glob("_core*.so"))
+    return [BUILD / "bin" / program for program in PROGRAMS] + [BUILD / "lib/libtensor_comprehensions.so"]
 
 
 def digest_of(paths):
@@ -195,7 +195,7 @@ def pack_project(path, folder, libraries):
 
 def main():
     bundle = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else BUILD / "gpu_bundle.tar"
-    missing = [str(path) for path in [*ours(), FAKE_DRIVER] if not path.exists()] or ([] if len(ours()) > len(PROGRAMS) else ["the Python extension"])
+    missing = [str(path) for path in [*ours(), FAKE_DRIVER] if not path.exists()]
     if missing or sysconfig.get_platform() != "linux-x86_64":
         sys.exit(f"cannot make a bundle: missing {', '.join(missing) or 'a Linux x86-64 machine'}; run make build")
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,6 +1,6 @@
 # Installs BUILD into FOLDER and moves what was installed, so that nothing of it can mean a place that it had before. Then the
 # project beside this file is built against it by CMake, its first program also by pkg-config, and the programs run.
-#   cmake -DBUILD=... -DFOLDER=... -DCOMPILER=... [-DTC_LIBTORCH=...] -P run.cmake
+#   cmake -DBUILD=... -DFOLDER=... -DCOMPILER=... -DOBJDUMP=... -DVERSION=... [-DTC_LIBTORCH=...] -P run.cmake
 file(REMOVE_RECURSE ${FOLDER})
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
@@ -31,16 +31,36 @@ foreach(text ${texts})
   endforeach()
 endforeach()
 
+# The shared library has a soname that changes with the minor version, looks for nothing in folders of the build, and exports no
+# name of what it is linked with.
+function(output_of variable)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
+set(library ${prefix}/lib/libtensor_comprehensions.so)
+output_of(dynamic ${OBJDUMP} -p ${library})
+if(NOT dynamic MATCHES "SONAME +libtensor_comprehensions\\.so\\.${VERSION}\n" OR dynamic MATCHES "RUNPATH|RPATH")
+  message(FATAL_ERROR "soname or search path of ${library}:\n${dynamic}")
+endif()
+output_of(exported ${OBJDUMP} --dynamic-syms ${library})
+if(NOT exported MATCHES "N2tc6engine15ExecutionEngine" OR exported MATCHES "[.]text[^\n]* (isl_|_ZN4llvm|_ZN6Halide)")
+  message(FATAL_ERROR "${library} exports too little or too much")
+endif()
+
 run(${prefix}/bin/tc_cache --help)
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${FOLDER}/build -DCMAKE_PREFIX_PATH=${prefix} -DTC_LIBTORCH=${TC_LIBTORCH})
 run(${CMAKE_COMMAND} --build ${FOLDER}/build)
 run(${FOLDER}/build/embed)
+run(${FOLDER}/build/embed_static)
 if(TC_LIBTORCH)
   run(${FOLDER}/build/on_tensors)
 endif()
 
 set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
-execute_process(COMMAND pkg-config --cflags --libs tensor_comprehensions OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
-separate_arguments(flags UNIX_COMMAND "${flags}")
-run(${COMPILER} -o ${FOLDER}/embed ${CMAKE_CURRENT_LIST_DIR}/../../examples/02_embed_engine.cpp ${flags})
-run(${FOLDER}/embed)
+set(ENV{LD_LIBRARY_PATH} ${prefix}/lib)
+foreach(package tensor_comprehensions tensor_comprehensions_static)
+  output_of(flags pkg-config --cflags --libs ${package})
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${COMPILER} -o ${FOLDER}/${package} ${CMAKE_CURRENT_LIST_DIR}/../../examples/02_embed_engine.cpp ${flags})
+  run(${FOLDER}/${package})
+endforeach()
