@@ -1,7 +1,9 @@
 #include <pybind11/stl.h>
 
+#include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -76,6 +78,40 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+/// numpy.empty, null where NumPy is not installed.
+PyObject* numpy_empty() {
+  static PyObject* empty = [] {
+    try {
+      return py::object(py::module_::import("numpy").attr("empty")).release().ptr();
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(PyExc_ModuleNotFoundError)) throw;
+      return static_cast<PyObject*>(nullptr);
+    }
+  }();
+  return empty;
+}
+
+/// An output where there is no NumPy: a memoryview of zeros. Throws ArgumentError for types and sizes that these lack,
+/// ResourceError for want of memory.
+py::object allocate_view(const TensorSpec& spec, py::handle shape) {
+  constexpr std::string_view formats = "?bhiqBHIQe fd";  // in the order of DType
+  const auto bytes = spec.element_count() * static_cast<std::int64_t>(byte_size(spec.dtype));
+  auto memory = py::reinterpret_steal<py::object>(PyByteArray_FromStringAndSize(nullptr, bytes));
+  if (!memory) throw_unallocated(spec);
+  try {
+    std::memset(PyByteArray_AS_STRING(memory.ptr()), 0, bytes);
+    return py::memoryview(memory).attr("cast")(std::string(1, formats[static_cast<std::size_t>(spec.dtype)]), shape);
+  } catch (const py::error_already_set&) {
+    throw ArgumentError(str("an output ", spec,
+                            " is made by NumPy, which is not installed: install it by `pip install "
+                            "numpy`, or pass the output as out="));
+  }
+}
+
+}  // namespace
+
 py::object allocate(const Borrowed* maker, const TensorSpec& spec, PyObject* shape, int device) {
   PyObject* result = nullptr;
   if (maker && maker->framework == Framework::Array) {
@@ -89,7 +125,8 @@ py::object allocate(const Borrowed* maker, const TensorSpec& spec, PyObject* sha
     PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype), torch_device(device)};
     result = PyObject_Vectorcall(empty, arguments, 1, names);
   } else if (device == on_cpu) {
-    static PyObject* empty = py::object(py::module_::import("numpy").attr("empty")).release().ptr();
+    PyObject* empty = numpy_empty();
+    if (!empty) return allocate_view(spec, shape);
     PyObject* arguments[] = {shape, dtype_object("numpy", spec.dtype)};
     result = PyObject_Vectorcall(empty, arguments, 2, nullptr);
   } else {

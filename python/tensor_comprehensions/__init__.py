@@ -123,9 +123,10 @@ _tell_torch()
 
 def _loaded(name):
     """`tc.torch`, `tc.torch_op` and `tc.jax` are loaded when they are first named, so that torch and JAX stay optional."""
+    needed = {"torch_op": "torch"}.get(name, name)
+    if needed in ("torch", "jax") and importlib.util.find_spec(needed) is None:
+        raise ModuleNotFoundError(f"tensor_comprehensions.{name} needs {needed}: pip install 'tensor-comprehensions[{needed}]'", name=needed)
     if name in ("torch", "jax"):
-        import importlib
-
         return importlib.import_module(f"{__name__}.{name}")
     if name == "torch_op":
         from .operators import torch_op

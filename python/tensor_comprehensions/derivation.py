@@ -69,7 +69,10 @@ class Candidate:
         why = _core.check_derivation(self.certificate) if own else "it is about other programs"
         if why:
             raise _core.InternalError(f"the certificate proves nothing: {why}")
-        import numpy
+        try:
+            import numpy
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("verify() runs on NumPy arrays: pip install 'tensor-comprehensions[numpy]'", name="numpy") from error
 
         random = numpy.random.default_rng(seed)
         tensors = [_integers(random, shape, dtype) for shape, dtype in self._inputs]
