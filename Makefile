@@ -1,6 +1,6 @@
 # Two commands do everything, set-up included:  make demo   make test
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test test-long separate bench gpu-bundle lint format sanitize asan tsan clean
+.PHONY: help setup configure build demo test test-long separate wheel bench gpu-bundle lint format sanitize asan tsan clean
 
 PYTHON := .venv/bin/python
 JOBS := $(shell nproc)
@@ -36,6 +36,9 @@ test-long: build ## more of the random tests, from a seed that is printed; SEED=
 separate: setup  ## compile each source for itself, warnings as errors: an include that only a neighbour has is missed
 	@cmake --preset dev
 	@cmake --build build-dev -j $(JOBS)
+
+wheel: configure ## put a wheel with all libraries inside into dist/; PYTHONS="python3.12 ..." makes theirs beside it
+	@$(PYTHON) packaging/make_wheel.py build dist $(PYTHONS)
 
 bench: build     ## measure, beside torch and this machine's own peak; ARGS="--quick" and others pass through
 	@$(PYTHON) benchmarks/bench.py $(ARGS)

@@ -82,9 +82,9 @@ bool is_grad_enabled();
 /// The spec of a tensor or of a TensorSpec.
 TensorSpec spec_of(pybind11::handle object, const char* name);
 
-/// An uninitialised dense tensor of the library of \p maker (null: NumPy's, a memoryview where that is not installed) on \p device; on a CPU, for a library of the
-/// array API, memory that handed_over() makes an array of. Throws ArgumentError for a type or a device that the library
-/// lacks, ResourceError for want of memory.
+/// An uninitialised dense tensor of the library of \p maker (null: NumPy's; a memoryview where that is not installed) on
+/// \p device; on a CPU, for a library of the array API, memory that handed_over() makes an array of. Throws ArgumentError
+/// for a type or a device that the library lacks, ResourceError for want of memory.
 pybind11::object allocate(const Borrowed* maker, const TensorSpec& spec, PyObject* shape, int device = on_cpu);
 
 /// An object that owns uninitialised dense memory of a CPU for \p spec and gives it by `__dlpack__`. Throws ResourceError

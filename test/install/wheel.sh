@@ -1,22 +1,33 @@
 #!/usr/bin/env bash
-# Builds the wheel from the objects of the build folder BUILD, installs it into an environment in FOLDER that has nothing
-# else but what the wheel itself asks for, and runs there what README.md promises; torch is borrowed from the environment
-# of PYTHON, which builds.
+# Makes the wheel from the objects of the build folder BUILD, installs it into an environment in FOLDER that has nothing else, and
+# runs there what README.md promises: alone, with NumPy, and with torch, which is borrowed from the environment of PYTHON.
+# No library is taken from this machine but those of the C library and the compiler.
 #   wheel.sh PYTHON BUILD FOLDER
 set -euo pipefail
 python=$1 build=$2 folder=$3
-cd "$(dirname "$0")/../.."
+root=$(cd "$(dirname "$0")/../.." && pwd)
+test=$root/test/install
 
-export CMAKE_GENERATOR=Ninja  # that of the build folder
 rm -rf "$folder"
-"$python" -m pip wheel . --quiet --no-deps --no-build-isolation -C "build-dir=$build" --wheel-dir "$folder"
-"$python" -m venv "$folder/environment"
-"$folder/environment/bin/python" -m pip install --quiet "$folder"/*.whl
+"$python" "$root/packaging/make_wheel.py" "$build" "$folder"
+wheel=$(echo "$folder"/*.whl)
+case $wheel in
+  *-manylinux_2_*) ;;
+  *) echo "$wheel: no tag of manylinux"; exit 1 ;;
+esac
+[ "$(stat -c %s "$wheel")" -le 100000000 ] || { echo "$wheel is larger than 100 MB"; exit 1; }
+# The archive of the sources has all of them.
+tar --list --file "$folder"/*.tar.gz | sed 's|^[^/]*/||' | sort > "$folder/archived"
+git -C "$root" ls-files | sort | comm -23 - "$folder/archived" > "$folder/forgotten"
+[ ! -s "$folder/forgotten" ] || { cat "$folder/forgotten"; exit 1; }
 
-test=$PWD/test/install
+"$python" -m venv "$folder/environment"
+"$folder/environment/bin/python" -m pip install --quiet "$wheel"
+
 torch=$("$python" -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent.parent)')
 cd "$folder"
 export TC_CACHE_MODE=off PATH=$folder/environment/bin:$PATH
+python "$test/alone.py"
+python -m pip install --quiet "$wheel[numpy]"
 python "$test/with_numpy.py"
 PYTHONPATH=$torch python "$test/with_torch.py"
-for program in tc_cache tc_autotune tc_libraries; do "$program" --help > /dev/null; done
