@@ -69,14 +69,15 @@ def main():
     print(f"{asked.threads} thread(s), default/invariant by batch\n{'case':16}" + "".join(f"{b:>6}" for b in batches) + "   mean  bits")
     for name, (text, shapes, place) in CASES.items():
         tensors = [torch.randn([batches[-1] if s < 0 else s for s in shape]) / 8 for shape in shapes]
-        functions = {key: tc.define(text, options=tc.MappingOptions(batch_invariant=key == "invariant")).f for key in ("default", "invariant")}
+        options = {key: tc.MappingOptions(batch_invariant=key == "invariant") for key in ("default", "invariant")}
+        functions = {key: tc.define(text, options=how).f for key, how in options.items()}
         whole = {key: function(*tensors) for key, function in functions.items()}
         ratios, bits = [], {key: 0 for key in functions}
         for batch in batches:
             parts = [t.narrow(shape.index(-1), 0, batch).contiguous() if -1 in shape else t for t, shape in zip(tensors, shapes)]
             for key, function in functions.items():
                 bits[key] += int((function(*parts) != whole[key].narrow(place, 0, batch)).sum())
-            runs = {key: tc.compile(function, *parts, cache=False) for key, function in functions.items()}
+            runs = {key: tc.compile(function, *parts, options=options[key], cache=False) for key, function in functions.items()}
             times, _ = measure.interleaved({key: lambda run=run: run(*parts) for key, run in runs.items()}, {}, asked.seconds, asked.threads)
             ratios.append(times["default"].median / times["invariant"].median)
         mean = math.prod(ratios) ** (1 / len(ratios))
