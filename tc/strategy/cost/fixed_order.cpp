@@ -16,6 +16,10 @@ using polyhedral::Statement;
 /// Vectors that hide the latency of a sum.
 constexpr int most_vectors = 4;
 
+/// Vectors along the reduction of a product from which on it pays to combine their lanes for each result: of 8, for a length of 64 lanes cost a
+/// quarter of the time of attention, and for 256 a tenth of a perceptron's in large batches, which small ones gain.
+constexpr int least_vectors_of_product = 8;
+
 /// The dimension of \p tensor along which elements follow one another, whatever its extents are; -1: none.
 int contiguous_dimension(const polyhedral::Tensor& tensor) {
   for (int i = static_cast<int>(tensor.strides.size()) - 1; i >= 0; --i)
@@ -82,8 +86,10 @@ FixedOrder fixed_order(const Scop& scop, const Statement& statement, const Targe
   for (int iterator = static_cast<int>(box.size()) - 1; iterator >= 0; --iterator) {
     const auto extent = box[static_cast<std::size_t>(iterator)].extent();
     const auto lanes = vector_lanes(scop, statement, target, iterator);
-    if (contains(kept, iterator) || extent < lanes || !reads_are_near(scop, statement, iterator)) continue;
-    return {{iterator, lanes, 0}, shares_operands(statement, kept, iterator) ? 1 : vectors_in(extent, lanes)};
+    const bool shared = shares_operands(statement, kept, iterator);
+    const auto least = std::int64_t{lanes} * (shared ? least_vectors_of_product : 1);
+    if (contains(kept, iterator) || extent < least || !reads_are_near(scop, statement, iterator)) continue;
+    return {{iterator, lanes, 0}, shared ? 1 : vectors_in(extent, lanes)};
   }
   return {};
 }

@@ -18,7 +18,7 @@ struct FixedOrder {
 bool rounds_sums(const polyhedral::Scop& scop, const polyhedral::Statement& statement);
 
 /// The order for \p statement, for which rounds_sums() holds. Lanes run along the last reduced iterator along which every read is
-/// contiguous or constant and that fills a vector; along none where an iterator of the result has such reads and such a write. Several
+/// contiguous or constant and that is long enough; along none where an iterator of the result has such reads and such a write. Several
 /// vectors are in flight where no operand is shared by results, as then no tile of results hides the latency of a sum.
 ///
 ///   Y(n,o) +=! X(n,i) * W(o,i)     lanes along i                    Y(n,o) +=! X(n,i) * W(i,o)     one after the other
