@@ -110,7 +110,7 @@ TEST_P(EmulatedPrograms, AgreeWithTheInterpreter) {
 TEST(EmulatedLoops, AgreeWithTheInterpreter) {
   static const std::vector<std::string> mappings = {"", "fusion=max", "fusion=min,tile=4x8,reduction_parts=3",
                                                     "parallel=0", "tile=8x16,block=32"};
-  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 20);
+  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 14);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const ProgramFile program = random_loops(seed);
     SCOPED_TRACE(str("seed ", seed, "\n", program.text));

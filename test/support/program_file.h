@@ -30,12 +30,11 @@ struct ProgramFile {
 };
 
 /// Is variant number \p variant of how a program is compiled taken for its run number \p run? The first run takes all that
-/// is_usual_sample() does not leave out, a
-/// later one each third, the next run others; every pair where TC_ALL_RUNS=1, as in `make test-long`.
+/// is_usual_sample() does not leave out, a later one each third, the next run others; every pair where TC_ALL_RUNS=1, as in `make test-long`.
 bool is_sampled(std::size_t variant, std::size_t run);
 
 /// Is variant number \p variant of how all programs are compiled taken for the first run of the program at \p path? The first one
-/// is, and half of the others, of the next program the other half; all where TC_ALL_RUNS=1.
+/// is, and a third of the others, of the next program another third; all where TC_ALL_RUNS=1.
 bool is_usual_sample(const std::filesystem::path& path, std::size_t variant);
 
 ProgramFile read_program(const std::filesystem::path& path);

@@ -66,6 +66,13 @@ class Printer : public ir::IRPrinter {
     around(op, place());
     lets_.pop_back();
   }
+  /// A value says what it is without the mark that keeps its meaning.
+  void visit(const ir::Call* op) override {
+    if (op->is_intrinsic(ir::Call::strict_float))
+      print(op->args[0]);
+    else
+      ir::IRPrinter::visit(op);
+  }
   void visit(const ir::For* op) override { around(op, place()); }
   void visit(const ir::IfThenElse* op) override { around(op, place()); }
   void visit(const ir::Allocate* op) override { around(op, place()); }
