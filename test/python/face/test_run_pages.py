@@ -4,6 +4,7 @@ import importlib.util
 import json
 import pathlib
 import re
+import sys
 
 import pytest
 
@@ -17,6 +18,13 @@ NOTEBOOKS = sorted((ROOT / "docs" / "lessons").glob("*.ipynb"))
 spec = importlib.util.spec_from_file_location("run_page", ROOT / "tools" / "run_page.py")
 run_page = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(run_page)
+
+
+@pytest.fixture(autouse=True)
+def as_in_a_new_process():
+    """torch.compile has seen no code, in no sizes, that a page compiles."""
+    if "torch" in sys.modules:
+        sys.modules["torch"]._dynamo.reset()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
