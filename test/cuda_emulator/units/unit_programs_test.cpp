@@ -257,7 +257,9 @@ TEST_P(GroupPrograms, AreRight) {
 /// nothing of which the compiler says that products wait for each other (C7510).
 TEST(GroupGate, MatrixProducts) {
   if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
-  for (const char* operands : {"A(m,k) * B(n,k)", "A(m,k) * B(k,n)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"})
+  const std::vector<const char*> all{"A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(m,k) * B(k,n)", "A(k,m) * B(n,k)"};
+  const std::vector<const char*> each_operand_in_both_ways(all.begin(), all.begin() + 2);
+  for (const char* operands : all_are_taken() ? all : each_operand_in_both_ways)
     for (const char* type : {"bfloat16", "half"}) {
       if (std::string(type) == "half" && !all_are_taken()) continue;
       ProgramFile file;
