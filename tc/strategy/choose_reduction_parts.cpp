@@ -56,7 +56,7 @@ class PartChooser {
 
   ReductionParts choose() const {
     ReductionParts result{statement_.id, {}};
-    if (!may_be_cut() || (options_.batch_invariant && !kept_.empty() && rounds_sums(scop_, statement_))) return result;
+    if (!may_be_cut() || (!kept_.empty() && has_fixed_order(scop_, statement_, options_))) return result;
     result.parts_first = is_contraction();
     auto wanted = options_.reduction_parts > 0 ? options_.reduction_parts
                   : target_.grid               ? parts_of_a_grid(*target_.grid)

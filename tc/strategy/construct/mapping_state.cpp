@@ -49,7 +49,7 @@ class MappingMaker {
   void add_lanes(std::size_t index) {
     const auto& entry = space_.prices.statements[index].entry;
     StatementMapping choice{entry.id};
-    if (auto order = space_.facts.fixed(entry); order && order->lanes.iterator >= 0) {
+    if (auto order = space_.facts.fixed(entry); order && order->along_lanes()) {
       choice = {entry.id, order->lanes.iterator, order->lanes.lanes, order->vectors};
     } else if (entry.id == space_.facts.heaviest.id) {
       if (state_.lanes < 0) return;
@@ -149,7 +149,7 @@ MappingSpace::MappingSpace(const ClusterFacts& known, const OperationsOfBodies& 
   order = facts.fixed(facts.heaviest);
   for (int iterator : candidates) {
     const bool kept = contains(polyhedral::kept_dimensions(heaviest()), iterator);
-    if (order && (order->lanes.iterator >= 0 ? iterator != order->lanes.iterator : !kept)) continue;
+    if (order && (order->along_lanes() ? iterator != order->lanes.iterator : !kept)) continue;
     bool member = member_of(facts.heaviest, iterator) >= 0;
     if (facts.options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 &&
         (!member || interchangeable))
@@ -191,7 +191,7 @@ MappingState plain_state(const MappingSpace& space) {
   result.tile.assign(static_cast<std::size_t>(space.member_count()), 1);
   result.block.assign(static_cast<std::size_t>(space.member_count()), 0);
   result.copies.assign(space.heaviest().reads.size(), CopyPlace::None);
-  if (space.order && space.order->lanes.iterator >= 0) {
+  if (space.order && space.order->along_lanes()) {
     result.lanes = space.order->lanes.iterator;
     result.vectors = space.order->vectors;
   }
@@ -260,7 +260,7 @@ bool copies_fit(const MappingSpace& space, const MappingState& state) {
 bool keeps_order(const MappingSpace& space, const MappingState& state) {
   const auto& order = space.order;
   if (!order) return true;
-  const bool along = order->lanes.iterator >= 0;
+  const bool along = order->along_lanes();
   if (state.reduction > 0 || (along && state.lanes != order->lanes.iterator)) return false;
   return !along || (state.vectors == order->vectors && (!state.unrolled || order->vectors == 1));
 }

@@ -74,8 +74,9 @@ int vectors_in(std::int64_t extent, int lanes) {
 
 }  // namespace
 
-bool rounds_sums(const Scop& scop, const Statement& statement) {
-  return statement.accumulates && is_float(scop.tensor(polyhedral::range_name(statement.write.relation)).type);
+bool has_fixed_order(const Scop& scop, const Statement& statement, const polyhedral::MappingOptions& options) {
+  return options.batch_invariant && statement.accumulates &&
+         is_float(scop.tensor(polyhedral::range_name(statement.write.relation)).type);
 }
 
 FixedOrder fixed_order(const Scop& scop, const Statement& statement, const Target& target) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tc/base/target.h"
+#include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/core/scop.h"
 #include "tc/strategy/cost/vector_cost.h"
 
@@ -12,12 +13,16 @@ namespace tc::strategy {
 struct FixedOrder {
   VectorChoice lanes;  ///< along a reduced iterator; iterator -1: terms come one after the other
   int vectors = 1;     ///< in flight along it
+
+  /// Do vectors run along a reduced iterator?
+  bool along_lanes() const { return lanes.iterator >= 0; }
 };
 
-/// Does the order of \p statement matter: does it accumulate floating-point numbers?
-bool rounds_sums(const polyhedral::Scop& scop, const polyhedral::Statement& statement);
+/// Do \p options fix the order in which \p statement accumulates, whose sums are rounded: floating-point numbers?
+bool has_fixed_order(const polyhedral::Scop& scop, const polyhedral::Statement& statement,
+                     const polyhedral::MappingOptions& options);
 
-/// The order for \p statement, for which rounds_sums() holds. Lanes run along the last reduced iterator along which every read is
+/// The order for \p statement, for which has_fixed_order() holds. Lanes run along the last reduced iterator along which every read is
 /// contiguous or constant and that is long enough; along none where an iterator of the result has such reads and such a write. Several
 /// vectors are in flight where no operand is shared by results, as then no tile of results hides the latency of a sum.
 ///

@@ -139,7 +139,7 @@ class BlockMaker {
 
   /// Sizes of the blocks of the reduction's outermost loop; 0: all of it.
   std::vector<std::int64_t> reduction_blocks() const {
-    if (view_.options.batch_invariant && rounds_sums(view_.scop, view_.statement)) return {0};
+    if (has_fixed_order(view_.scop, view_.statement, view_.options)) return {0};
     auto whole = view_.box[view_.reduced.front()].extent();
     if (auto given = view_.options.reduction_block; given > 0) return {given < whole ? given : 0};
     std::vector<std::int64_t> result{0};

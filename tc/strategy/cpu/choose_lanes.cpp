@@ -33,7 +33,7 @@ VectorChoice choice_for(const ClusterFacts& facts, const ClusterStatement& entry
                         const ClusterMapping& mapping) {
   const auto& heaviest = facts.heaviest;
   if (entry.id == heaviest.id) return tile;
-  if (auto order = facts.fixed(entry); order && order->lanes.iterator >= 0) return order->lanes;
+  if (auto order = facts.fixed(entry); order && order->along_lanes()) return order->lanes;
   int member = member_of(heaviest, tile.iterator);
   if (member >= 0 && entry.outer[member] >= 0 && shares_accumulators(facts, entry, mapping))
     return {entry.outer[member],

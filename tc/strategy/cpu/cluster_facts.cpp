@@ -86,18 +86,18 @@ std::vector<int> ClusterFacts::inner_candidates(const ClusterStatement& entry) c
 }
 
 std::optional<FixedOrder> ClusterFacts::fixed(const ClusterStatement& entry) const {
-  if (!options.batch_invariant || !rounds_sums(scop, statement(entry))) return std::nullopt;
+  if (!has_fixed_order(scop, statement(entry), options)) return std::nullopt;
   return fixed_order(scop, statement(entry), target);
 }
 
 std::vector<VectorChoice> ClusterFacts::possible_lanes(const ClusterStatement& entry,
                                                        const std::vector<int>& candidates) const {
-  if (auto order = fixed(entry); order && order->lanes.iterator >= 0) return {order->lanes};
+  if (auto order = fixed(entry); order && order->along_lanes()) return {order->lanes};
   return possible_vectors(scop, statement(entry), preferred(*this, entry, candidates), target);
 }
 
 VectorChoice ClusterFacts::best_lanes(const ClusterStatement& entry, const std::vector<int>& candidates) const {
-  if (auto order = fixed(entry); order && order->lanes.iterator >= 0) return order->lanes;
+  if (auto order = fixed(entry); order && order->along_lanes()) return order->lanes;
   return best_vector(scop, statement(entry), preferred(*this, entry, candidates), target);
 }
 

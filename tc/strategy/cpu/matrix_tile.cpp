@@ -126,7 +126,7 @@ class Chooser {
 std::optional<MatrixTile> choose_matrix_tile(const Scop& scop, const ClusterView& cluster,
                                              const ClusterStatement& entry, const Target& target,
                                              const polyhedral::MappingOptions& options) {
-  if (options.batch_invariant && rounds_sums(scop, scop.statement(entry.id))) return std::nullopt;
+  if (has_fixed_order(scop, scop.statement(entry.id), options)) return std::nullopt;
   bool free = options.promote && options.pack && options.vectorise && options.tile.empty() &&
               options.register_tile.empty() && options.vector_along.empty();
   if (!target.matrix_tiles || target.vector_bytes() < 64 || !free) return std::nullopt;

@@ -86,7 +86,7 @@ std::optional<ContractionView> find_contraction(const Scop& scop, const ClusterV
   ContractionView view{scop, cluster, limits, options, *entry, polyhedral::box(scop.statement(entry->id).domain), {}};
   if (!is_plain(view)) return std::nullopt;
   for (const auto& loop : entry->inner) view.reduced.push_back(loop.iterator);
-  if (options.batch_invariant && view.reduced.size() > 1 && rounds_sums(scop, view.update())) return std::nullopt;
+  if (view.reduced.size() > 1 && has_fixed_order(scop, view.update(), options)) return std::nullopt;
   view.columns = find_columns(view);
   if (view.columns < 0) return std::nullopt;
   view.rows = find_rows(view);

@@ -68,7 +68,7 @@ int best_inner(const Scop& scop, const ClusterStatement& entry, const polyhedral
   const auto& statement = scop.statement(entry.id);
   const auto kept = polyhedral::kept_dimensions(statement);
   bool may_reduce = but < 0 && options.reduce_in_block && statement.accumulates && statement.write.exact &&
-                    !(options.batch_invariant && rounds_sums(scop, statement));
+                    !has_fixed_order(scop, statement, options);
   for (const auto& loop : entry.inner) {
     if (loop.iterator < 0 || loop.iterator == but || extent_of(scop, entry, loop.iterator) <= 1) continue;
     bool reduced = may_reduce && !loop.shared && !contains(kept, loop.iterator);

@@ -57,7 +57,7 @@ const MatrixUnit* unit_of(const ContractionView& view) {
   if (!view.limits.matrix_units || !update.product || update.op != ReductionOp::Sum || view.reads() != 2 ||
       view.reduced.size() != 1)
     return nullptr;
-  if (view.options.batch_invariant && rounds_sums(view.scop, update)) return nullptr;
+  if (has_fixed_order(view.scop, update, view.options)) return nullptr;
   auto type = [&](int read) { return view.scop.tensor(polyhedral::range_name(update.reads[read].relation)).type; };
   bool copied = view.is_copied(0) && view.is_copied(1) && update.reads[0].exact && update.reads[1].exact;
   if (!copied || type(0) != type(1)) return nullptr;
