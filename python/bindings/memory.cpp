@@ -1,9 +1,8 @@
-#include <dlpack/dlpack.h>
-
 #include <cstdlib>
 
 #include "bind_class.h"
 #include "bindings.h"
+#include "tc/base/dlpack.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tensor.h"
@@ -22,16 +21,6 @@ struct Memory {
   std::shared_ptr<void> data;
 };
 
-DLDataType dlpack_type(DType type) {
-  constexpr int bool_code = 6;  // of DLPack 0.8
-  const int code = type == DType::Bool         ? bool_code
-                   : type == DType::BFloat16   ? kDLBfloat
-                   : is_float(type)            ? kDLFloat
-                   : is_unsigned_integer(type) ? kDLUInt
-                                               : kDLInt;
-  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bit_size(type)), 1};
-}
-
 /// A DLPack tensor that keeps the memory it shows.
 struct Given {
   explicit Given(Memory memory) : memory(std::move(memory)) {
@@ -39,7 +28,7 @@ struct Given {
     managed.dl_tensor = {.data = this->memory.data.get(),
                          .device = {kDLCPU, 0},
                          .ndim = spec.rank(),
-                         .dtype = dlpack_type(spec.dtype),
+                         .dtype = dlpack_type_of(spec.dtype),
                          .shape = this->memory.spec.shape.data(),
                          .strides = this->memory.spec.strides.data(),
                          .byte_offset = 0};

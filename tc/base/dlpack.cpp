@@ -7,9 +7,11 @@
 namespace tc {
 namespace {
 
+/// Of DLPack 0.8.
+constexpr int bool_code = 6;
+
 DType dtype_of(const DLDataType& type) {
   if (type.lanes != 1) throw ArgumentError(str("tensors of ", type.lanes, "-lane vectors are not supported"));
-  constexpr int bool_code = 6;
   switch (static_cast<int>(type.code)) {
     case kDLInt:
       if (type.bits == 8) return DType::Int8;
@@ -43,6 +45,15 @@ DType dtype_of(const DLDataType& type) {
 }
 
 }  // namespace
+
+DLDataType dlpack_type_of(DType type) {
+  const int code = type == DType::Bool         ? bool_code
+                   : type == DType::BFloat16   ? kDLBfloat
+                   : is_float(type)            ? kDLFloat
+                   : is_unsigned_integer(type) ? kDLUInt
+                                               : kDLInt;
+  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bit_size(type)), 1};
+}
 
 TensorView view_of(const DLTensor& tensor) {
   if (device_of(tensor) != on_cpu)

@@ -12,6 +12,9 @@ namespace tc {
 /// memory.
 TensorView view_of(const DLTensor& tensor);
 
+/// DLPack's name of \p type.
+DLDataType dlpack_type_of(DType type);
+
 /// Where a tensor's memory is: the number of its CUDA device, or on_cpu. Throws ArgumentError for other devices.
 inline constexpr int on_cpu = -1;
 int device_of(const DLTensor& tensor);

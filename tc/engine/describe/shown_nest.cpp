@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/polyhedral/nest/nest_names.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
@@ -55,8 +56,7 @@ class Shower {
   ShownStep shown(const NestLoop& loop, int branch, const std::string& text) const {
     auto count = extent(loop.digit.index);
     if (loop.digit.mod > 0) count = std::min(count, loop.digit.mod);
-    return {text, true, names_.name(loop.digit.index, branch), place(loop),
-            (count + loop.digit.step - 1) / loop.digit.step};
+    return {text, true, names_.name(loop.digit.index, branch), place(loop), ceil_div(count, loop.digit.step)};
   }
 
   static std::string place(const NestLoop& loop) {
