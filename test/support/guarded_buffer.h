@@ -3,38 +3,45 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstring>
 #include <new>
+#include <vector>
 
 namespace tc {
 
-/// \p count elements that end right before a page nobody may touch, and begin behind one when they fill whole pages.
-template <typename T>
-class GuardedBuffer {
- public:
-  explicit GuardedBuffer(std::size_t count) : count_(count) {
-    const std::size_t page = 4096, bytes = count * sizeof(T), whole = (bytes + page - 1) / page * page;
-    size_ = whole + 2 * page;
-    base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) throw std::bad_alloc();
-    mprotect(base_, page, PROT_NONE);
-    mprotect(base_ + page + whole, page, PROT_NONE);
-    data_ = reinterpret_cast<T*>(base_ + page + whole - bytes);
-  }
-  ~GuardedBuffer() { munmap(base_, size_); }
-  GuardedBuffer(const GuardedBuffer&) = delete;
-  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+/// Bytes of a page.
+inline constexpr std::size_t page_bytes = 4096;
 
-  T* data() { return data_; }
-  T& operator[](std::size_t i) { return data_[i]; }
-  std::size_t size() const { return count_; }
-  T* begin() { return data_; }
-  T* end() { return data_ + count_; }
+/// Memory that ends right before a page nobody may touch, and begins behind one where it fills whole pages.
+template <typename T>
+struct PageGuarded {
+  using value_type = T;
+
+  PageGuarded() = default;
+  template <typename Other>
+  PageGuarded(const PageGuarded<Other>&) {}
+
+  T* allocate(std::size_t count) {
+    const auto whole = whole_pages(count);
+    void* base = mmap(nullptr, whole + 2 * page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) throw std::bad_alloc();
+    char* first = static_cast<char*>(base) + page_bytes;
+    if (whole > 0 && mprotect(first, whole, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    return reinterpret_cast<T*>(first + whole - count * sizeof(T));
+  }
+  void deallocate(T* data, std::size_t count) {
+    const auto whole = whole_pages(count);
+    munmap(reinterpret_cast<char*>(data + count) - whole - page_bytes, whole + 2 * page_bytes);
+  }
+  bool operator==(const PageGuarded&) const { return true; }
 
  private:
-  char* base_ = nullptr;
-  std::size_t size_ = 0, count_ = 0;
-  T* data_ = nullptr;
+  static std::size_t whole_pages(std::size_t count) {
+    return (count * sizeof(T) + page_bytes - 1) / page_bytes * page_bytes;
+  }
 };
+
+/// Elements behind which nobody may read or write.
+template <typename T>
+using GuardedBuffer = std::vector<T, PageGuarded<T>>;
 
 }  // namespace tc

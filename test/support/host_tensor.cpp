@@ -107,9 +107,11 @@ std::vector<std::int64_t> index_of(std::int64_t flat, const std::vector<std::int
 
 HostTensor::HostTensor(TensorSpec spec) : spec_(std::move(spec)) {
   auto span = element_span(spec_);
-  const std::size_t size = byte_size(spec_.dtype);
-  bytes_.assign(2 * guard_bytes + (span.high - span.low + 1) * size, guard_value);
-  origin_ = guard_bytes - span.low * size;
+  const std::size_t size = byte_size(spec_.dtype), elements = span.high - span.low + 1, bytes = elements * size;
+  const bool ends_at_page = elements % 2 == 1;
+  const auto whole = (bytes + guard_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  bytes_.assign(ends_at_page ? guard_bytes + bytes : whole, guard_value);
+  origin_ = (ends_at_page ? guard_bytes : 0) - span.low * size;
   element_.assign(bytes_.size(), false);
   for (std::int64_t i = 0; i < spec_.element_count(); ++i) {
     auto at = byte_offset(i);

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "tc/base/tensor.h"
+#include "test/support/guarded_buffer.h"
 
 namespace tc::test {
 
-/// A tensor that owns its memory, with any strides (negative ones too) and a guard zone around it.
+/// A tensor that owns its memory, with any strides (negative ones too). On one side of it begins a page that nobody may
+/// touch: reading there ends the test. On the other, and between elements, lies a guard zone that shows what was written.
 class HostTensor {
  public:
   explicit HostTensor(TensorSpec spec);
@@ -34,7 +36,7 @@ class HostTensor {
 
   TensorSpec spec_;
   std::size_t origin_ = 0;
-  std::vector<std::uint8_t> bytes_;
+  GuardedBuffer<std::uint8_t> bytes_;
   std::vector<bool> element_;
 };
 

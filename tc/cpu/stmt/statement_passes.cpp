@@ -15,6 +15,7 @@
 #include "tc/cpu/stmt/multiply_tiles.h"
 #include "tc/cpu/stmt/peel_recurrences.h"
 #include "tc/cpu/stmt/pick_lanes.h"
+#include "tc/cpu/stmt/slice_strided_loads.h"
 #include "tc/cpu/stmt/stream_stores.h"
 #include "tc/cpu/stmt/transpose_loads.h"
 #include "tc/cpu/stmt/transpose_stores.h"
@@ -52,6 +53,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"expand_functions", [](const Stmt& body, const Settings&) { return halide_bridge::expand_functions(body); }},
       {"combine_dots", [](const Stmt& body, const Settings&) { return combine_dots(body); }},
       {"pick_lanes", [](const Stmt& body, const Settings& how) { return pick_lanes(body, how.target); }},
+      {"slice_strided_loads", [](const Stmt& body, const Settings&) { return slice_strided_loads(body); }},
       {"mask_sums", [](const Stmt& body, const Settings&) { return mask_sums(body); }},
       {"hide_negative_bases", [](const Stmt& body, const Settings&) { return hide_negative_bases(body); }},
       {"expand_divisions", [](const Stmt& body, const Settings&) { return expand_divisions(body); }},
