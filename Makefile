@@ -27,7 +27,7 @@ demo: configure  ## run the quick start: five tensor programs on torch tensors; 
 # Tests marked `alone` measure time, or count on cores that others do not take.
 test: build      ## run all tests: GoogleTest, file tests, pytest
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
-	@$(PYTHON) -m pytest test/python -q -n $(JOBS) --dist loadfile -m "not alone and not long"
+	@$(PYTHON) -m pytest test/python -q -n $(JOBS) --dist loadfile --max-worker-restart=0 -m "not alone and not long"
 	@$(PYTHON) -m pytest test/python -q -m "alone and not long"
 
 test-long: build ## more of the random tests, from a seed that is printed; SEED=... repeats one
