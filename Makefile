@@ -46,7 +46,7 @@ bench: build     ## measure, beside torch and this machine's own peak; ARGS="--q
 gpu-bundle: build ## pack what benchmarks/gpu.sh needs on a machine with a GPU into build/gpu_bundle.tar
 	@$(PYTHON) benchmarks/gpu_suite/make_bundle.py
 
-lint: setup      ## check the sources: contracts, lengths, includes, tests of passes, layout, types of the Python package
+lint: setup      ## check the sources: contracts, lengths, includes, tests of passes, layout, prose of the pages, types of the Python package
 	@$(PYTHON) tools/lint/lint.py --format
 	@$(PYTHON) -m mypy
 

@@ -126,3 +126,37 @@ def test_plain_locks(lint, sources):
     text = "#include <mutex>\nstd::mutex a;  // std::mutex\nstd::condition_variable_any b;\nForkMutex c;\nstd::call_once(d, e);\n"
     assert lines_of(lint[0].plain_locks(sources({"tc/a.cpp": text}))) == [2, 5]
     assert not list(lint[0].plain_locks(sources({"tc/base/fork.h": text})))
+
+
+@pytest.fixture
+def prose(lint):
+    return importlib.import_module("lint.prose")
+
+
+def test_code_is_no_prose(prose):
+    page = "One `what those` two [three](what-those.md)\n<!-- those -->\n```\nwhat is it is\n```\nbecause\n"
+    counts = prose.measure(page)
+    assert (counts.words, counts.what, counts.those, counts.found) == (4, 0, 0, ()) and counts.connectives == 250
+
+
+@pytest.mark.parametrize("sentence", ["The sum of what remains.", "What is illegal is an error.", "The order is that of the text.",
+                                      "He signs the code.", "Ranges are known. Who shares options opens it."])
+def test_sentences_that_readers_stumble_on(prose, sentence):
+    assert [line for line, _ in prose.measure(f"```\ncode\n```\n{sentence}\n").found] == [4]
+
+
+def test_rates_of_words(prose):
+    page = "word " * 497
+    assert list(prose.measure(page + "because and because").faults()) == []
+    assert len(list(prose.measure(page + "what those what").faults())) == 3
+    assert list(prose.measure("what those what").faults()) == []
+
+
+def test_pages_that_meet_the_rates_are_kept_so(prose, tmp_path, monkeypatch):
+    (tmp_path / "README.md").write_text("The sum of what remains.")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "good.md").write_text("A page.")
+    (tmp_path / "docs" / "bad.md").write_text("The sum of what remains.")
+    monkeypatch.setattr(prose, "NOT_YET", {"docs/good.md", "docs/bad.md"})
+    files = ["README.md", "docs/good.md", "docs/bad.md", "docs/lessons/deep/er.md", "tools/a.py"]
+    assert [path for path, _, _ in prose.findings(tmp_path, files)] == ["README.md", "docs/good.md"]

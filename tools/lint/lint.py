@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from lint import rules  # noqa: E402
+from lint import prose, rules  # noqa: E402
 from lint.source import Source  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -43,6 +43,7 @@ def all_findings(files):
     shipped = {path: source for path, source in read.items() if path.startswith(("tc/", "python/", "tools/"))}
     yield from rules.plain_locks(shipped)
     yield from rules.crowded_folders(files)
+    yield from (rules.Finding(path, line, "prose", message) for path, line, message in prose.findings(ROOT, files))
 
 
 def format_findings(files):
