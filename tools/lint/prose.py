@@ -16,9 +16,6 @@ NOT_YET = {
     "docs/derivation.md",
     "docs/gpu.md",
     "docs/grid.md",
-    "docs/layouts.md",
-    "docs/matmul.md",
-    "docs/nests.md",
 }
 
 _CONNECTIVES = re.compile(r"\b(?:however|therefore|because|since|for example)\b", re.I)
