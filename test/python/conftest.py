@@ -34,7 +34,7 @@ def seed():
 
 # Tests whose subject is what the compiler makes of many programs: every compile of theirs runs all laws. So does every compile of all tests
 # where TC_TEST_LAWS=1, as in `make test-long`; other tests are of the face, and laws take half of a compile.
-UNDER_LAWS = {"test_programs.py", "test_layouts.py", "test_random_models.py"}
+UNDER_LAWS = {"test_programs.py", "test_public_suites.py", "test_layouts.py", "test_random_models.py"}
 
 
 @pytest.fixture(autouse=True)
