@@ -14,8 +14,6 @@ NOT_YET = {
     "docs/api.md",
     "docs/construction.md",
     "docs/derivation.md",
-    "docs/gpu.md",
-    "docs/grid.md",
 }
 
 _CONNECTIVES = re.compile(r"\b(?:however|therefore|because|since|for example)\b", re.I)
