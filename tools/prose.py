@@ -2,7 +2,7 @@
 
     prose.py [--found] [PAGE...]     without pages, README.md, docs and lessons; --found lists sentences to rewrite
 
-The bounds and the pages that do not meet them yet are in lint/prose.py; `make lint` keeps the others within them.
+The bounds are in lint/prose.py; `make lint` keeps the pages within them.
 """
 
 import argparse

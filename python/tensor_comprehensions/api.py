@@ -148,48 +148,48 @@ def compile(
 ) -> Executable:
     """Compiles `function` for tensors or specs like these, and outputs like `out` (without it: dense ones).
 
-    Tensors are given in the order of the parameters or by their names. To checkers of types a number is given in order only, so that they find a mistyped keyword.
+    Tensors are given in the order of the parameters or by their names. Type checkers accept numbers by position only, so that they find a mistyped keyword.
 
     `options` says how it is mapped:
 
-        None               as the environment variable TC_OPTIONS says; without it "cached"
+        None               the environment variable TC_OPTIONS; without it "cached"
         "cached"           the best options the cache has for this program, these tensors and this target, else "default"
         "default"          the compiler's own choice
-        "tuned"            the best options of the cache; OptionsError where it has none
+        "tuned"            the best options of the cache; OptionsError if it has none
         MappingOptions     these, or their text form ("tile=32x32,fusion=max")
 
-    `cache` is a `tc.cache.Cache`; None: the environment's (see `tc.cache`), False: none. Machine code that it has for
-    the same options is read instead of compiled: `from_cache` says so.
+    `cache` is a `tc.cache.Cache`; None: the environment's (see `tc.cache`), False: none. If it has machine code for
+    the same options, the code is read instead of compiled, and `from_cache` is True.
 
-    `partition` says how a def that calls others, or has many statements, is cut into parts that are compiled one by one:
-    "auto" as the price of the tensors between them says, "each" into single calls and statements, "one" not at all.
+    `partition` determines how a def that calls others, or has many statements, is cut into parts that are compiled one by one:
+    "auto" by the price of the tensors between them, "each" into single calls and statements, "one" not at all.
     See docs/graphs.md.
 
-    `constants` names parameters whose tensors the executable holds and does not take: it is called with the others. What depends
-    on them alone is computed now, once. A tensor of torch that is changed afterwards is an ArgumentError of the next
-    call; one of NumPy must not be changed. CPU targets only. See docs/graphs.md.
+    `constants` names parameters whose tensors the executable holds, so that calls pass the others only. Values that depend
+    on constants alone are computed now, once. If a torch tensor among them is changed afterwards, the next call raises an ArgumentError;
+    NumPy arrays must not be changed. CPU targets only. See docs/graphs.md.
 
-    `fold_scales` moves what constants scale and shift a sum of products by, as a norm behind a convolution does, into its constant
-    weights, where the text's words round otherwise; `stats["folded_scales"]` counts them. See docs/graphs.md.
+    `fold_scales` moves constant scales and shifts of a sum of products, for example of a norm behind a convolution, into its constant
+    weights, which changes the rounding; `stats["folded_scales"]` counts them. See docs/graphs.md.
 
-    `libraries` says whose routines may take the place of compiled code, where they compute the same: "none", the name of a library
-    ("openblas", "onednn"), or "auto" for the cheapest of all; with ":finite" behind it ("onednn:finite") also where they compute the
+    `libraries` allows routines that compute the same to replace compiled code: "none", the name of a library
+    ("openblas", "onednn"), or "auto" for the cheapest of all; with the suffix ":finite" ("onednn:finite") also routines that compute the
     same for finite values only. `stats["library_calls"]` lists them. See docs/libraries.md.
 
-    `layouts` places tensors, by name: parameters, returns and temporaries in a `tc.layout`, or in what its text says ("NHWC",
-    "split(1, 16)"). `tensors` are as the def takes them, without layouts. The executable takes and gives tensors of the shapes behind
-    them; torch and NumPy tensors whose strides are those of a permuted layout (channels_last) are taken as they are. A word says how
-    tensors between the nodes of the def get layouts: "off", "constants" (the default), "resolve" or "fold"; `stats["layouts"]` tells which. See docs/layouts.md.
+    `layouts` maps names of parameters, returns and temporaries to a `tc.layout` or its text ("NHWC",
+    "split(1, 16)"). `tensors` have the logical shapes of the def, whereas the executable takes and returns tensors of the physical shapes;
+    torch and NumPy tensors with the strides of a permuted layout (channels_last) are accepted as they are. A word chooses the layouts of
+    tensors between the nodes of the def: "off", "constants" (the default), "resolve" or "fold"; `stats["layouts"]` lists them. See docs/layouts.md.
 
-    `derive` is how many rules may be applied to each node to find an equal program that is cheaper; `stats["derived"]` tells what was
-    found, with its proof. 0: none. See docs/derivation.md.
+    `derive` is the largest number of rules applied to each node to find a cheaper equivalent program; `stats["derived"]` lists the
+    programs found, with proofs. 0: none. See docs/derivation.md.
 
-    `dynamic` names sizes ("B,T") for ranges of whose values one code is made, so that further values in a range compile nothing:
-    1, 2 to 8, 9 to 64 and so on. Where that cannot be, the code is for these sizes alone; `stats["sizes"]` says which. See docs/options.md.
+    `dynamic` names sizes ("B,T"). One code then serves a range of their values, so that further values in the range compile nothing:
+    1, 2 to 8, 9 to 64 and so on. If this is impossible, the code is for these sizes alone; `stats["sizes"]` gives the reason. See docs/options.md.
 
-    `nest` takes the place of loop nests that the compiler chose, as `Executable.nest` prints them. An illegal nest is an OptionsError that shows the line and says why. See docs/nests.md.
+    `nest` replaces the loop nests that the compiler chose, in the form that `Executable.nest` prints. An illegal nest raises an OptionsError that shows the line and the reason. See docs/nests.md.
 
-    `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
+    `schedule` replaces the scheduler's result, in isl's notation of schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
     limits: Dict[str, Any] = {"schedule": schedule, "nest": nest, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}

@@ -90,10 +90,10 @@ def _entry(values: Dict[str, Any]) -> Entry:
 
 
 class Cache:
-    """A cache in `folder`, made where it does not exist. `mode` is "rw" or "ro".
+    """A cache in `folder`, which is created if it does not exist. `mode` is "rw" or "ro".
 
-    Options are looked for in the folder `override`, then in its own, then in `shared`, in order; the first that has any
-    decides. Machine code is in its own only. Whatever is wrong with a file is a miss and a RuntimeWarning.
+    Options are looked up in the folder `override`, then in its own folder, then in `shared`, in order; the first folder with options is
+    used. Machine code is in its own folder only. A damaged or unsafe file counts as a miss and raises a RuntimeWarning.
     """
 
     def __init__(self, folder, *, mode: str = "rw", override=None, shared: Sequence = (), max_size: str = "1g"):
@@ -123,7 +123,7 @@ class Cache:
         return function._cache_key(tensors, out, _core.Settings(target=target))
 
     def find(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> List[Entry]:
-        """The options for `function` with tensors or specs like these, best first: injected ones, then those measured on this machine."""
+        """The options for `function` with tensors or specs like these, best first: injected ones, then options measured on this machine."""
         return [_entry(values) for values in self._core.find(self._key(function, tensors, out, target))]
 
     def best(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> Optional[Entry]:
@@ -147,7 +147,8 @@ class Cache:
         target: Optional[str] = None,
         note: str = "",
     ) -> None:
-        """Puts options found by hand; they go before all that were tuned. `note` is plain text: ArgumentError for control characters."""
+        """Stores options that were found by hand; they have precedence over tuned options. `note` is plain text: ArgumentError for control
+        characters."""
         self._put(function, tensors, out, target, options, True, None, note)
 
     def record(
@@ -177,7 +178,7 @@ class Cache:
         return [_entry(values) for values in self._core.entries()]
 
     def code(self) -> List[Dict[str, Any]]:
-        """What machine code is in its folder that this user's key signs, of all builds of the compiler."""
+        """The machine code in its folder that is signed by this user's key, of all builds of the compiler."""
         return self._core.code()
 
     def stat(self) -> Dict[str, Any]:
@@ -185,8 +186,8 @@ class Cache:
         return self._core.stat()
 
     def verify(self, *, recompile: bool = False) -> List[str]:
-        """Reads all files, and proves derived programs again; what is wrong with them. With `recompile`, machine code of this build is compiled again
-        from its source, with all laws of the compiler, and compared."""
+        """Reads all files and proves derived programs again; returns the problems found. With `recompile`, machine code of this build is
+        compiled again from its source, with all invariant checks, and compared."""
         return self._core.verify(recompile)
 
     def merge(self, folder: Union[str, os.PathLike]) -> Dict[str, int]:
@@ -194,16 +195,16 @@ class Cache:
         return self._core.merge(os.fspath(folder))
 
     def export(self, file: Union[str, os.PathLike], *, best_only: bool = False) -> int:
-        """Writes its options, only the best of each key if `best_only`, and its prices of derived programs to one file; how many. ResourceError for a file that is there
-        and is no earlier export: it is not replaced."""
+        """Writes its options, only the best of each key if `best_only`, and its prices of derived programs to one file; returns their
+        number. Raises ResourceError for an existing file that is not an earlier export, because such a file is not replaced."""
         return self._core.export_entries(os.fspath(file), best_only)
 
     def import_(self, file: Union[str, os.PathLike]) -> Dict[str, int]:
-        """Adds what is in a file that `export` wrote."""
+        """Adds the contents of a file that `export` wrote."""
         return self._core.import_entries(os.fspath(file))
 
     def remove(self, id: str) -> int:
-        """Removes the entries of its folder whose id begins with `id`, 8 digits or more; how many."""
+        """Removes the entries of its folder whose id begins with `id`, 8 digits or more; returns their number."""
         return self._core.remove(id)
 
     def gc(self, *, max_size: Optional[str] = None, results_a_key: int = 16) -> Dict[str, Any]:

@@ -119,14 +119,14 @@ def derive(
     constants: Iterable[str] = (),
     cache: AnyCache = None,
 ) -> Candidates:
-    """Programs that equal `function` for tensors like `tensors` (or specs), the cheapest first; it is among them.
+    """Programs equivalent to `function` for tensors like `tensors` (or specs), cheapest first, including `function` itself.
 
-    Rules are applied `depth` times at most; `count` candidates are given. Prices are those of the compiler's model for
-    `target`; with `libraries`, candidates are compiled with them. Nothing is measured; what `tune_derivations` measured for the same
-    `constants` (names of parameters), and `cache` has, is told, and goes first. See docs/derivation.md.
+    Rules are applied at most `depth` times; `count` candidates are returned. Prices come from the compiler's model for `target`; with
+    `libraries`, candidates may call them. Nothing is measured. However, if `cache` has prices that `tune_derivations` measured for the same
+    `constants` (names of parameters), they are reported and have precedence. See docs/derivation.md.
 
-    Two parts of the search can be switched off, to see what they bring: without `converge` no layouts are changed towards products
-    of matrices; without `fingerprints` programs that are there already are derived again.
+    Two parts of the search can be switched off for experiments: without `converge`, no layouts are changed towards matrix products; without
+    `fingerprints`, known programs are derived again.
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"derive takes a def of a text, {type(function).__name__} was given")

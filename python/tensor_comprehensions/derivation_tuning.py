@@ -98,14 +98,13 @@ def tune_derivations(
 ) -> DerivationTuning:
     """Measures the programs that a compile of `function` with derive=`depth` derives, for tensors like these (or specs).
 
-    Each part of the def's graph is measured by itself, on made-up numbers, in processes of its own: all programs that rules derive
-    from it, `candidates` at most (0: 24), are compiled as a compile with these `libraries`, and these names of parameters as `constants`,
-    would; those whose results are right are timed, and the fastest in turns with the part as it is written. It ends after `budget`
-    seconds.
+    Each part of the def's graph is measured separately, on generated numbers, in its own processes. Up to `candidates` programs (0: 24)
+    that rules derive from it are compiled with these `libraries`, and with these names of parameters as `constants`. Programs with right
+    results are timed, and the fastest are measured in turns with the source form of the part. The measurement ends after `budget` seconds.
 
-    What was measured goes into `cache` (a `tc.cache.Cache`; None: the environment's). `compile(..., derive=N)` with the same
-    constants, libraries, target and number of threads takes the fastest from there, with any N above 0, and proves it again;
-    `stats["derived"]` then says "measured".
+    The times are stored in `cache` (a `tc.cache.Cache`; None: the environment's). `compile(..., derive=N)` with any N above 0 and the same
+    constants, libraries, target and number of threads then uses the fastest program and proves it again; `stats["derived"]` contains
+    "measured".
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"tune_derivations takes a def of a text, {type(function).__name__} was given")

@@ -14,7 +14,7 @@ from .typed import Out, Tensor
 
 
 class Executable(_core.Executable):
-    """A def compiled for given tensors: called like the def, with tensors of exactly those types, shapes and strides."""
+    """A def compiled for given tensors: called like the def, with tensors of exactly the same types, shapes and strides."""
 
     def __init__(self, core, function=None, settings=None, how=(), constants=None):
         super().__init__(core)
@@ -63,8 +63,8 @@ class Executable(_core.Executable):
 
     @property
     def nest(self) -> str:
-        """The loops that statements run in and where they run, as text: `compile(..., nest=text)` takes it back, edited
-        or not. Empty for a loaded binary. See docs/nests.md."""
+        """The loops of the statements and the kind of each loop, as text. `compile(..., nest=text)` accepts it, edited or not. Empty for a
+        loaded binary. See docs/nests.md."""
         return "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "nest")
 
     def _loop_nest_stage(self) -> str:
@@ -78,9 +78,9 @@ class Executable(_core.Executable):
 
     @functools.cached_property
     def graph(self) -> Graph:
-        """The nodes it was compiled from, in which parts, and what runs each; a def of one part is one node.
+        """The nodes it was compiled from, with the part of each and the code that runs it; a def of one part is one node.
 
-        An executable that was loaded is one node, too: the graph is not saved.
+        A loaded executable is one node, too, because the graph is not saved.
         """
         nodes, tensors = self._graph_nodes()
         if nodes:
@@ -98,11 +98,11 @@ class Executable(_core.Executable):
 
     @property
     def binary(self) -> bytes:
-        """Machine code: for a GPU the cubin of all kernels, for a CPU what `serialise` gives."""
+        """Machine code: for a GPU the cubin of all kernels, for a CPU the bytes of `serialise`."""
         return self._cubin() or self._serialise()
 
     def serialise(self) -> bytes:
-        """Machine code, constants and all that is needed to run it; `load` takes it back in another process."""
+        """Machine code, constants and everything that is needed to run it; `load` reads it in another process."""
         return self._serialise()
 
     @property
@@ -114,8 +114,8 @@ class Executable(_core.Executable):
         return self._stats()
 
     def profile(self, *tensors: Tensor, out: Out = None) -> dict:
-        """Microseconds of one checked run, "total_us", of the machine code alone, "kernels_us", and on a CPU those of each
-        launch, "launches": the name of the part that it belongs to, and its microseconds."""
+        """Microseconds of one checked run, "total_us", of the machine code alone, "kernels_us", and on a CPU "launches": for each launch
+        the name of its part, and its microseconds."""
         return self._profile(*tensors, out=out)
 
     def prepare(self, device: int = 0) -> None:
@@ -127,10 +127,10 @@ class Executable(_core.Executable):
         self._prepare(device)
 
     def defer_checks(self, defer: bool = True) -> None:
-        """From here on calls on a GPU do not wait for tests of index tensors, and graphs record them.
+        """Lets calls on a GPU run without waiting for the checks of index tensors, so that CUDA graphs can record them.
 
-        A value outside of the tensor it indexes stands for an element inside then, so that no other memory is touched; the next
-        call behind it, or `tc.check()`, raises EarlierRunError. On a CPU tests are done before a call ends, and nothing changes.
+        A value outside of the tensor that it indexes is then replaced by an index inside, so that no other memory is touched; the next call
+        after it, or `tc.check()`, raises EarlierRunError. On a CPU there is no effect, because checks end before a call returns.
         """
         self._defer_checks(defer)
 
@@ -142,12 +142,12 @@ class Executable(_core.Executable):
 
     @functools.cached_property
     def _sections(self):
-        """Of each part that is compiled: its statements, nests, and texts whose lines name the statements that they are about."""
+        """For each compiled part: its statements, nests, and texts with lines that name their statements."""
         return [] if self._function is None else self._function._sections(self, self._settings)
 
     @functools.cached_property
     def _report(self):
-        """What a run computes and moves. Of a loaded binary it is that of the source it keeps, mapped by this compiler."""
+        """The operations and bytes of a run. For a loaded binary they are computed from its source, mapped by this compiler."""
         if self._function is not None:
             return self._function._work(self, self._settings)
         settings = _settings(self.stats["target"], None, False)
@@ -156,12 +156,12 @@ class Executable(_core.Executable):
 
     @property
     def work(self) -> dict:
-        """What one run computes and moves, known without running it; the first look takes about a compile.
+        """The operations and bytes of one run, computed without running it; the first access takes about as long as a compile.
 
             flops               of the text, over the boxes of its statements; "exact" unless arms of a conditional differ
-            operations          by kind; comparisons and integers are no FLOPs
+            operations          by kind; comparisons and integer operations are not FLOPs
             bytes               predicted, "read" and "written" between "registers-L1", "L1-L2", "L2-L3", "L3-memory"
-            compulsory_bytes    what arguments cost at least: each byte once
+            compulsory_bytes    minimum bytes of the arguments: each byte once
             tensors             the same for each tensor, with its "unique" bytes
             intensity           FLOPs per byte between L3 and memory
             not_predicted       why there are no bytes, or None
@@ -181,10 +181,10 @@ class Executable(_core.Executable):
         return sorted(runs)[len(runs) // 2] * 1e-6
 
     def roofline(self, *tensors: Tensor, out: Out = None) -> dict:
-        """Where a run stands under the limits of this machine: measured on `tensors`, else on tensors of its own making.
+        """The position of a run under the limits of this machine, measured on `tensors` or else on generated tensors.
 
-        The machine's peak and its memory's bandwidth are measured once in a process, about 0.2 seconds; shares are None
-        where a limit could not be measured or bytes are not predicted. "bound": "arithmetic" or "memory" at half of a
+        The machine's peak and its memory's bandwidth are measured once in a process, about 0.2 seconds; shares are None if a limit could
+        not be measured or bytes are not predicted. "bound": "arithmetic" or "memory" at half of a
         limit or more, else "neither"; "unknown" without limits.
         """
         return self._report._roofline(self.stats["target"], self._seconds(tensors, out))[0]
@@ -198,10 +198,10 @@ class Executable(_core.Executable):
         return position | {"predicted": predicted}
 
     def show(self, path: Union[str, os.PathLike, None] = None, *tensors: Tensor, out: Out = None, measure: bool = False) -> str:
-        """A page about it as HTML in one file that needs nothing else, written to `path` where one is given: text, ranges, nest, loop nest and
+        """A self-contained HTML page about it, written to `path` if one is given: text, ranges, nest, loop nest and
         machine code, linked statement by statement, with its roofline, bytes, price and layouts. See docs/show.md.
 
-        With `tensors`, or `measure`, it is run too, as by `explain`.
+        With `tensors`, or `measure`, the kernel is also run and timed, as by `explain`.
         """
         seconds = self._seconds(tensors, out) if tensors or measure else None
         times = [time for _, time in self._profile(*tensors, out=out)["launches"]] if tensors else []

@@ -134,10 +134,11 @@ class Function(_core.Function):
         return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
 
     def values(self, *tensors: Tensor, **named: Tensor) -> Dict[str, Any]:
-        """What a call with these tensors gives to each name of the text: returns and temporaries, by name.
+        """The value of each return and temporary of the text in a call with these tensors, by name.
 
-        Computed by the code of the same text in which temporaries are returns too, on the target of the function; a tensor that several
-        statements write has the value of the last. Temporaries of defs that it calls are those of the text with calls written out. See docs/show.md.
+        They are computed by code of the same text in which temporaries are returns too, on the target of the function. A tensor that
+        several statements write has its last value. Temporaries of called defs are named as in the text with calls inlined. See
+        docs/show.md.
         """
         given = self._in_order(*tensors, **named)
         whole = self._for_values(given)._whole

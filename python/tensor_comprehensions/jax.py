@@ -29,7 +29,7 @@ def _register() -> None:
 def op(function: Function) -> Callable:
     """`function` for arrays of JAX, in programs and outside: with gradients by the def that `tc.grad` makes, and batches by that of `tc.vmap`.
 
-    Calls of a def whose arguments JAX traces come here of themselves. Raises ArgumentError where `function` is no def.
+    Calls of a def with traced arguments use it automatically. Raises ArgumentError if `function` is not a def.
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"jax.op takes a def of a text, {type(function).__name__} was given")

@@ -26,7 +26,7 @@ _functions: Dict[str, Function] = {}
 def torch_op(name: str, function: Function) -> torch._ops.OpOverload:
     """`function` as the operator `name`, "namespace::operator", of torch: with shapes, gradients, tangents and batches.
 
-    Programs that torch.export saved, and those of torch.jit, find it by that name in processes that have registered it.
+    Programs saved by torch.export and torch.jit find it by that name in processes that have registered it.
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"torch_op takes a def of a text, {type(function).__name__} was given")

@@ -11,8 +11,8 @@ from .typed import Dims
 class Gradient(Function):
     """The def of a vector-Jacobian product: called like any other, printed by `str()`, compiled by `compile`.
 
-    It takes the parameters of the def, the returns in `saved`, and for each differentiated return O a d_O; it gives a
-    d_X for each parameter of `wrt`.
+    Its arguments are the parameters of the def, the returns in `saved`, and a d_O for each differentiated return O; its results are a d_X
+    for each parameter of `wrt`.
     """
 
     wrt: Tuple[str, ...] = ()
@@ -33,7 +33,8 @@ class Gradient(Function):
 class Tangent(Function):
     """The def of a Jacobian-vector product.
 
-    It takes the parameters of the def and a tangent for each parameter of `wrt`; it gives a tangent for each return of `of`.
+    Its arguments are the parameters of the def and a tangent for each parameter of `wrt`; its results are a tangent for each return of
+    `of`.
     """
 
     tangents: Tuple[str, ...] = ()

@@ -58,7 +58,7 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class TuneResult:
-    """What a tuning found."""
+    """The result of a tuning."""
 
     name: str
     best: Measured
@@ -83,7 +83,7 @@ class TuneResult:
         return self.default.time / self.best.time
 
     def counts(self) -> dict:
-        """How many candidates there are of each status."""
+        """The number of candidates with each status."""
         found: dict = {}
         for candidate in self.candidates:
             found[candidate.status] = found.get(candidate.status, 0) + 1
@@ -244,22 +244,22 @@ def autotune(
     """Searches for the mapping options that make `function` fastest for tensors like these, by measuring on this machine.
 
     It ends after `budget` seconds or `candidates` candidates, whichever comes first; `effort` stands for both: "quick" (20 s) or
-    "full" (10 minutes). Without any of them the budget is 60 s. Ctrl-C ends it with the best so far, within
-    about two seconds, or with a KeyboardInterrupt where there is nothing yet.
+    "full" (10 minutes). Without any of them the budget is 60 s. Ctrl-C ends it within about two seconds, with the best result so far, or
+    with a KeyboardInterrupt if there is none yet.
 
-    Candidates are compiled and run in processes of their own; only those whose results are right count. `method` is
-    "genetic" or "random"; `ranking` says which of the candidates it proposes are measured: "none", all; "model", those that the
-    compiler's own model finds fastest; "learned", with that model corrected by what was measured. What is tried depends on
-    `seed` and on measured times only. Specs (`tc.spec`) in place of tensors are filled with made-up numbers.
+    Candidates are compiled and run in their own processes; only candidates with right results count. `method` is "genetic" or "random".
+    `ranking` selects the proposed candidates that are measured: "none", all; "model", the fastest by the compiler's model; "learned", by
+    the model corrected by measured times. For a given `seed`, the candidates depend on measured times only. Specs (`tc.spec`) instead of
+    tensors are filled with generated numbers.
 
-    The winner goes into `cache` (a `tc.cache.Cache`; None: the environment's, False: none): calls, and
-    `compile(..., options="cached")`, take it from there in every process. `starts` are options to try first. `checkpoint` is a
-    file that is written after each generation and gone on from. `progress` is False, True or a function that takes a dict.
+    The winner goes into `cache` (a `tc.cache.Cache`; None: the environment's, False: none): calls, and `compile(..., options="cached")`,
+    use it in every process. `starts` are options to try first. `checkpoint` is a file that is written after each generation and from which
+    a tuning continues. `progress` is False, True or a function that takes a dict.
 
-    Tensors on a GPU, or a target like "cuda:sm_90", are tuned for on the GPUs of that architecture, or those in `devices`, all at once.
+    Tensors on a GPU, or a target like "cuda:sm_90", use all GPUs of that architecture, or the GPUs in `devices`, at once.
 
     `ray` tunes on many machines: True for the Ray cluster this process belongs to, else a local one, or the address of one; see
-    docs/autotuning.md. `workers` is how many (one for each machine, or GPU); `resources` is what one takes, as Ray names it.
+    docs/autotuning.md. `workers` is their number (one for each machine, or GPU); `resources` are Ray resources of each worker.
     """
     seconds, most = _limits(effort, budget, candidates)
     target = target or _target_of(tensors)

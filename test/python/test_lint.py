@@ -152,11 +152,10 @@ def test_rates_of_words(prose):
     assert list(prose.measure("what those what").faults()) == []
 
 
-def test_pages_that_meet_the_rates_are_kept_so(prose, tmp_path, monkeypatch):
+def test_pages_meet_the_rates(prose, tmp_path):
     (tmp_path / "README.md").write_text("The sum of what remains.")
-    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "lessons").mkdir(parents=True)
     (tmp_path / "docs" / "good.md").write_text("A page.")
-    (tmp_path / "docs" / "bad.md").write_text("The sum of what remains.")
-    monkeypatch.setattr(prose, "NOT_YET", {"docs/good.md", "docs/bad.md"})
-    files = ["README.md", "docs/good.md", "docs/bad.md", "docs/lessons/deep/er.md", "tools/a.py"]
-    assert [path for path, _, _ in prose.findings(tmp_path, files)] == ["README.md", "docs/good.md"]
+    (tmp_path / "docs" / "lessons" / "bad.md").write_text("what " * 500)
+    files = ["README.md", "docs/good.md", "docs/lessons/bad.md", "docs/lessons/deep/er.md", "tools/a.py"]
+    assert [path for path, _, _ in prose.findings(tmp_path, files)] == ["README.md", "docs/lessons/bad.md", "docs/lessons/bad.md"]

@@ -48,7 +48,7 @@ class Exported:
 def export(model: torch.nn.Module, *args, **kwargs) -> Exported:
     """The text of `model` for inputs like `args` and `kwargs`, in the mode (`eval`, `train`) it is in.
 
-    Raises Decline, with every operator that has no text and why, where the whole model cannot be said.
+    Raises Decline, with every operator that cannot be translated and the reason, if the whole model cannot be expressed.
     """
     with torch.no_grad():
         program = torch.export.export(model, args, kwargs, strict=False).run_decompositions(decompositions())

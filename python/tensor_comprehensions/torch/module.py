@@ -17,8 +17,8 @@ class Module(torch.nn.Module):
         layer = tc.torch.Module(T.linear, ["W", "b"], sizes={"I": 784, "O": 10})
         y = layer(x)            # the other parameters of the def, in order or by name
 
-    Their shapes and types are those of the def's text for `sizes`. `init` names functions that fill a parameter in place; without
-    one, a parameter of two or more dimensions begins as torch.nn.Linear's and torch.nn.Conv2d's weights do, others with 0.
+    Their shapes and types follow from the def's text for `sizes`. `init` names functions that fill a parameter in place. Otherwise a
+    parameter of two or more dimensions is initialised like the weights of torch.nn.Linear and torch.nn.Conv2d, and others with 0.
     """
 
     def __init__(
