@@ -1,6 +1,6 @@
 # Two commands do everything, set-up included:  make demo   make test
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test test-long separate wheel bench gpu-bundle lint format sanitize asan tsan clean
+.PHONY: help setup configure build demo test test-long fuzz separate wheel bench gpu-bundle lint format sanitize asan tsan clean
 
 PYTHON := .venv/bin/python
 JOBS := $(shell nproc)
@@ -32,6 +32,9 @@ test: build      ## run all tests: GoogleTest, file tests, pytest
 
 test-long: build ## more of the random tests, from a seed that is printed; SEED=... repeats one
 	@test/fuzz/long.sh build $(SEED)
+
+fuzz: build      ## random programs of all kinds with new seeds in each round, without end or for MINUTES=...; finds go to build/fuzz/finds
+	@test/fuzz/long.sh build "$(SEED)" $(or $(MINUTES),0)
 
 separate: setup  ## compile each source for itself, warnings as errors: an include that only a neighbour has is missed
 	@cmake --preset dev

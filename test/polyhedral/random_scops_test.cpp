@@ -16,11 +16,8 @@
 namespace tc::polyhedral {
 namespace {
 
-/// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
-
 TEST(RandomScops, SchedulesKeepAllLawsAndCompute) {
-  for (unsigned seed = 0; seed < programs(); ++seed) {
+  for (unsigned seed : test::seeds_of_scops()) {
     auto scop = random_scop(std::make_shared<Context>(), seed);
     auto dependences = compute_dependences(scop);
     auto want = simulate(scop);
@@ -57,7 +54,7 @@ isl::schedule random_schedule(const Scop& scop, unsigned seed) {
 
 TEST(RandomScops, WhatTheLawsAcceptComputesTheSame) {
   int accepted = 0, rejected = 0;
-  for (unsigned seed = 0; seed < 3 * programs(); ++seed) {
+  for (unsigned seed : test::seeds_of_scops(3)) {
     auto scop = random_scop(std::make_shared<Context>(), seed);
     auto dependences = compute_dependences(scop);
     auto scheduled = scop;
@@ -92,7 +89,7 @@ std::vector<FusedParts> fusions_in_parts(const Scop& scop, const Dependences& de
 
 TEST(RandomScops, ReductionsInPartsOfOtherClustersComputeTheSame) {
   int fused = 0;
-  for (unsigned seed = 0; seed < 3 * programs(); ++seed) {
+  for (unsigned seed : test::seeds_of_scops(3)) {
     auto scop = random_scop(std::make_shared<Context>(), seed);
     auto dependences = compute_dependences(scop);
     scop.schedule = compute_schedule(scop, dependences, {});

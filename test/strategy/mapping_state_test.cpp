@@ -23,13 +23,11 @@ using polyhedral::MappingOptions;
 using polyhedral::Scop;
 using polyhedral::ScopBuilder;
 
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
-
 /// Whatever state is drawn or walked to, its mapping is one of the program's, keeps all laws and computes the same.
 TEST(MappingStates, AreMappingsOfTheProgram) {
   auto target = Target::parse("cpu:avx512,-amx,cores=2,l1=32k,l2=1m,l3=16m");
   int packed = 0, cut = 0, unrolled = 0;
-  for (unsigned seed = 0; seed < programs(); ++seed) {
+  for (unsigned seed : test::seeds_of_scops()) {
     std::mt19937_64 random(seed);
     auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
     auto dependences = polyhedral::compute_dependences(scop);

@@ -36,9 +36,6 @@ using polyhedral::Scop;
 
 const Target target = Target::parse("cuda:sm_90");
 
-/// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
-
 int between(int least, int most, std::mt19937& random) {
   return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
 }
@@ -219,10 +216,10 @@ testing::AssertionResult same_kernels(const polyhedral::GridKernel& a, const pol
                                      << "...\n";
 }
 
-/// Calls \p check with each drawn mapping of each cluster of so many programs.
+/// Calls \p check with each drawn mapping of each cluster of the programs of \p seeds.
 template <typename Check>
-void draw_all(unsigned count, Check check) {
-  for (unsigned seed = 0; seed < count; ++seed) {
+void draw_all(std::ranges::iota_view<unsigned, unsigned> seeds, Check check) {
+  for (unsigned seed : seeds) {
     std::mt19937 random(seed);
     auto scop = draw_scop(seed, random);
     const auto options = random_options(random);
@@ -241,7 +238,7 @@ void draw_all(unsigned count, Check check) {
 
 /// Two mappings with the same nest become the same kernel.
 TEST(RandomGridMappings, AreWhatTheirNestsSay) {
-  draw_all(programs() / 3,
+  draw_all(test::seeds_of_scops(1, 3),
            [](const polyhedral::ClusteredScop& scop, std::size_t i, const Drawn& drawn, const std::string& shown) {
              const auto& mapping = drawn.mapping;
              const auto part = polyhedral::kernel_parts(scop).at(i);
@@ -300,8 +297,8 @@ bool has_idle_runs(const ClusterView& cluster, const GridClusterMapping& mapping
 
 /// The gate between two forms of one thing: prices derive tiles, runs, threads and rounds from a mapping, and the nest shows them.
 TEST(RandomGridMappings, ArePricedAsTheirNestsSay) {
-  draw_all(4 * programs(), [](const polyhedral::ClusteredScop& scop, std::size_t i, const Drawn& drawn,
-                              const std::string& shown) {
+  draw_all(test::seeds_of_scops(4), [](const polyhedral::ClusteredScop& scop, std::size_t i, const Drawn& drawn,
+                                       const std::string& shown) {
     SCOPED_TRACE(shown);
     const auto& cluster = scop.clusters[i];
     const PricedCluster priced(scop.scop, cluster, target);

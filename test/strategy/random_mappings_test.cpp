@@ -28,9 +28,6 @@ namespace {
 using options::MappingOptions;
 using polyhedral::Scop;
 
-/// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 24)); }
-
 /// A few iterators of \p scop, in a third of the cases.
 std::vector<std::string> some_iterators(const Scop& scop, std::mt19937& random) {
   std::vector<std::string> result;
@@ -123,7 +120,7 @@ class RandomMappings : public testing::TestWithParam<const char*> {};
 
 TEST_P(RandomMappings, KeepAllLawsAndCompute) {
   auto target = Target::parse(GetParam());
-  for (unsigned seed = 0; seed < programs(); ++seed) {
+  for (unsigned seed : test::seeds_of_scops()) {
     std::mt19937 random(seed);
     auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
     auto dependences = polyhedral::compute_dependences(scop);
@@ -145,7 +142,7 @@ TEST_P(RandomMappings, KeepAllLawsAndCompute) {
 /// Two mappings with the same nest are carried out as the same loops.
 TEST_P(RandomMappings, AreWhatTheirNestsSay) {
   auto target = Target::parse(GetParam());
-  for (unsigned seed = 0; seed < 4 * programs(); ++seed) {
+  for (unsigned seed : test::seeds_of_scops(4)) {
     std::mt19937 random(seed);
     auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
     auto dependences = polyhedral::compute_dependences(scop);
@@ -229,7 +226,7 @@ Chain chain_of(const polyhedral::Nest& nest, const PricedCluster& cluster, std::
 /// The gate between two forms of one thing: prices derive trips and spans from a mapping, and the nest shows them.
 TEST_P(RandomMappings, ArePricedAsTheirNestsSay) {
   auto target = Target::parse(GetParam());
-  for (unsigned seed = 0; seed < 4 * programs(); ++seed) {
+  for (unsigned seed : test::seeds_of_scops(4)) {
     std::mt19937 random(seed);
     auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
     auto options = random_options(scop, random);
