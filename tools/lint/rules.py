@@ -108,7 +108,7 @@ def functions_without_contract(sources):
                 continue
             count += 1
             if not function.documented:
-                missing.append(Finding(path, function.line, "contract", f"'{function.name}' says not what it promises"))
+                missing.append(Finding(path, function.line, "contract", f"'{function.name}' has no contract comment"))
     if count and 1 - len(missing) / count < DOCUMENTED_SHARE:
         yield from missing
 
