@@ -63,11 +63,13 @@ void Signature::take(Operands& operands, PyObject* args, PyObject* out) const {
                             PyTuple_GET_SIZE(args), PyTuple_GET_SIZE(args) == 1 ? " was given" : " were given"));
   for (std::size_t i = 0; i < inputs; ++i) {
     PyObject* object = PyTuple_GET_ITEM(args, i);
+    if (ranks[i] == 0 && is_number(object) && !type_givers.empty()) continue;
     if (ranks[i] == 0 && is_number(object))
       operands[i].take_number(object, types[i], names[i].c_str());
     else
       operands[i].take(object, names[i].c_str());
   }
+  if (!type_givers.empty()) take_numbers(operands, args);
   if (out == Py_None) return;
   bool several = PyTuple_Check(out);
   auto given = several ? static_cast<std::size_t>(PyTuple_GET_SIZE(out)) : 1;
@@ -76,6 +78,15 @@ void Signature::take(Operands& operands, PyObject* args, PyObject* out) const {
         str("'", function, "' has ", outputs(), outputs() == 1 ? " output" : " outputs", ", out= gives ", given));
   for (std::size_t i = 0; i < given; ++i)
     operands[inputs + i].take(several ? PyTuple_GET_ITEM(out, i) : out, names[inputs + i].c_str());
+}
+
+void Signature::take_numbers(Operands& operands, PyObject* args) const {
+  for (std::size_t i = 0; i < inputs; ++i) {
+    PyObject* object = PyTuple_GET_ITEM(args, i);
+    if (ranks[i] != 0 || !is_number(object)) continue;
+    const auto type = type_givers[i] >= 0 ? operands[type_givers[i]].dtype : types[i];
+    operands[i].take_number(object, type, names[i].c_str());
+  }
 }
 
 const char* Signature::recorded(Operands& operands, std::size_t count) const {

@@ -33,12 +33,15 @@ struct Signature {
   std::vector<std::string> names;
   std::vector<DType> types;
   std::vector<int> ranks;
+  std::vector<int> type_givers;  ///< of a generic def, for each input the one whose type a number takes; -1: its own
 
   void add(const std::string& name, DType type, int rank);
   std::size_t outputs() const { return names.size() - inputs; }
   /// Takes the inputs of a call, the tuple \p args, and the outputs where \p out is not None: a tensor, or a tuple of
   /// several. Python numbers are taken for rank 0. Throws ArgumentError.
   void take(Operands& operands, PyObject* args, PyObject* out) const;
+  /// Takes the numbers among the inputs of a generic def, whose types are those of tensors that have been taken.
+  void take_numbers(Operands& operands, PyObject* args) const;
   /// The name of the first of \p count operands whose gradient torch wants now; null if there is none.
   const char* recorded(Operands& operands, std::size_t count) const;
   /// The input whose library makes the outputs of a call; null: NumPy's. NumPy's arrays, numbers and tensors that have

@@ -14,6 +14,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/compile/nearest_mapping.h"
+#include "tc/engine/define/generic.h"
 #include "tc/engine/define/gradient.h"
 #include "tc/engine/define/returning_temporaries.h"
 #include "tc/engine/define/specialise.h"
@@ -211,6 +212,28 @@ py::tuple batch(const PyFunction& self, const std::map<std::string, int>& places
   return py::make_tuple(Definition{made.function}, made.batched);
 }
 
+/// The type names of parameters of a generic def, by parameter; None of another def.
+std::optional<std::map<std::string, std::string>> type_names(const PyFunction& self) {
+  if (!self.function()->generic) return std::nullopt;
+  std::map<std::string, std::string> result;
+  for (const auto& param : self.function()->generic->def().params)
+    if (!param.type_name.empty()) result[param.name] = param.type_name;
+  return result;
+}
+
+/// The def for arguments of these types and ranks, None being that of a number, and the text that it stands in.
+py::tuple instance(const PyFunction& self, const std::vector<std::optional<std::pair<std::string, int>>>& kinds) {
+  std::vector<lang::Operand> operands;
+  for (const auto& kind : kinds) {
+    operands.emplace_back();
+    if (!kind) continue;
+    operands.back() = {parse_dtype(kind->first), kind->second};
+    if (!operands.back().type) throw ArgumentError(str("tensors of type ", kind->first, " are not taken"));
+  }
+  const auto made = engine::instance_for(self.function(), operands);
+  return py::make_tuple(Definition{made}, made->file->text);
+}
+
 std::vector<std::string> names_of(const std::vector<lang::TensorDecl>& decls) {
   std::vector<std::string> names;
   for (const auto& decl : decls) names.push_back(decl.name);
@@ -265,13 +288,30 @@ void bind_settings(py::module_& m) {
            py::arg("dynamic") = std::set<std::string>());
 }
 
+/// What makes the functions of a def for values of parameters, for types and ranks.
+template <typename Class>
+void bind_instances(Class& function) {
+  function
+      .def("_valued_parameters", [](const PyFunction& self) { return engine::valued_parameters(self.function()->def); })
+      .def("_specialised_text",
+           [](const PyFunction& self, const lang::SizeMap& values) {
+             return engine::source_text(*engine::specialised(self.function(), values));
+           })
+      .def("_type_names", &type_names)
+      .def("_instance", &instance, py::arg("kinds"))
+      .def("_definition", [](const PyFunction& self) { return Definition{self.function()}; })
+      .def("_shown_signature", [](const PyFunction& self) { return shown_signature_of(*self.function()); });
+}
+
 }  // namespace
 
 void bind_function(py::module_& m) {
   bind_settings(m);
   bind_class<Definition>(m, "Definition", "A def of a text, understood.");
-  bind_class<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr(),
-                                                      has_call<call_function>())
+  auto function = bind_class<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.",
+                                                                      py::dynamic_attr(), has_call<call_function>());
+  bind_instances(function);
+  function
       .def(py::init([](const Definition& definition, const Settings& settings) {
              settings.options();
              return std::make_shared<PyFunction>(definition.function, settings);
@@ -294,11 +334,6 @@ void bind_function(py::module_& m) {
       .def("_symbolic_shapes",
            [](const PyFunction& self) { return symbolic_shapes(*engine::inlined(self.function())); })
       .def("_parameters", [](const PyFunction& self) { return names_of(self.function()->def.params); })
-      .def("_valued_parameters", [](const PyFunction& self) { return engine::valued_parameters(self.function()->def); })
-      .def("_specialised_text",
-           [](const PyFunction& self, const lang::SizeMap& values) {
-             return engine::source_text(*engine::specialised(self.function(), values));
-           })
       .def("_returning_temporaries",
            [](const PyFunction& self) { return Definition{engine::returning_temporaries(self.function())}; })
       .def("_float_returns",

@@ -7,6 +7,7 @@
 #include "place.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/library_call.h"
+#include "tc/engine/define/generic.h"
 #include "tc/engine/environment.h"
 #include "torch_state.h"
 
@@ -70,6 +71,15 @@ bool is_traced_by_jax(PyObject* args) {
   return false;
 }
 
+/// The call of a generic def on \p args as torch's autocast converts them; NotImplemented where it has nothing to convert.
+py::object call_in_autocast(PyObject* self, PyObject* args, PyObject* out) {
+  bool of_torch = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) of_torch = of_torch || is_of_torch(PyTuple_GET_ITEM(args, i));
+  if (!of_torch) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  return call_python("autograd", "call_in_autocast", py::handle(self), py::handle(args),
+                     py::handle(out ? out : Py_None));
+}
+
 /// What torch records of a call whose tensors require grad.
 py::object record(PyObject* self, PyObject* args) {
   static PyObject* function = nullptr;
@@ -116,6 +126,13 @@ PyFunction::PyFunction(std::shared_ptr<const engine::Function> function, Setting
   signature_.inputs = def.params.size();
   for (const auto& param : def.params) add(param.name);
   for (const auto& ret : def.returns) add(ret.name);
+  if (!function_->generic) return;
+  const auto& params = function_->generic->def().params;
+  for (const auto& param : params) {
+    const auto gives = [&](const auto& other) { return other.dims && other.type_name == param.type_name; };
+    const auto giver = param.type_name.empty() ? params.end() : std::find_if(params.begin(), params.end(), gives);
+    signature_.type_givers.push_back(giver == params.end() ? -1 : static_cast<int>(giver - params.begin()));
+  }
 }
 
 void PyFunction::add(const std::string& name) {
@@ -124,6 +141,17 @@ void PyFunction::add(const std::string& name) {
 }
 
 py::object PyFunction::call(PyObject* self, PyObject* args, PyObject* out) {
+  if (!function_->generic) return call_as_given(self, args, out);
+  try {
+    return call_as_given(self, args, out);
+  } catch (const ArgumentError&) {
+    auto result = call_in_autocast(self, args, out);
+    if (result.is(py::reinterpret_borrow<py::object>(Py_NotImplemented))) throw;
+    return result;
+  }
+}
+
+py::object PyFunction::call_as_given(PyObject* self, PyObject* args, PyObject* out) {
   if (is_watched(args)) return call_operator(self, args, out);
   Operands operands(signature_.names.size());
   try {

@@ -73,6 +73,7 @@ class PyFunction {
 
  private:
   void add(const std::string& name);
+  pybind11::object call_as_given(PyObject* self, PyObject* args, PyObject* out);
   pybind11::object run(Operands& operands, PyObject* out);
   std::shared_ptr<const Callable> find(Operands& operands, std::size_t end);
   void let_go();

@@ -6,6 +6,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/engine/define/generic.h"
 #include "tc/lang/syntax/print.h"
 
 namespace py = pybind11;
@@ -61,8 +62,16 @@ struct Writer {
 
 std::string python_text(const ExprPtr& expr) { return std::visit(Writer{expr}, expr->node); }
 
+/// The element type of \p decl as the text of a generic def has it, else as the checker found it.
+std::string type_text(const engine::Function& function, const lang::TensorDecl& decl) {
+  if (!decl.type_name.empty()) return decl.type_name;
+  if (function.generic && !decl.type) return {};
+  return std::string(name(decl.type.value_or(function.def.tensors.at(decl.name).type)));
+}
+
 /// One of the two lists of signature_of().
-py::list declared(const lang::Def& def, const std::vector<lang::TensorDecl>& decls, bool are_parameters) {
+py::list declared(const engine::Function& function, const std::vector<lang::TensorDecl>& decls, bool are_parameters,
+                  bool as_written) {
   py::list result;
   for (const auto& decl : decls) {
     py::object dimensions = py::none();
@@ -72,9 +81,9 @@ py::list declared(const lang::Def& def, const std::vector<lang::TensorDecl>& dec
         for (const auto& dimension : *decl.dims) texts.append(lang::print(dimension));
       dimensions = texts;
     }
-    const auto& tensor = def.tensors.at(decl.name);
-    result.append(
-        py::make_tuple(decl.name, std::string(name(tensor.type)), dimensions, tensor.role == lang::Role::InOut));
+    const auto& tensor = function.def.tensors.at(decl.name);
+    const auto type = as_written ? type_text(function, decl) : std::string(name(tensor.type));
+    result.append(py::make_tuple(decl.name, type, dimensions, tensor.role == lang::Role::InOut));
   }
   return result;
 }
@@ -92,8 +101,13 @@ py::list shapes_of(const engine::Function& function, const std::vector<lang::Ten
 }  // namespace
 
 py::tuple signature_of(const engine::Function& function) {
-  return py::make_tuple(declared(function.def, function.def.params, true),
-                        declared(function.def, function.def.returns, false));
+  return py::make_tuple(declared(function, function.def.params, true, false),
+                        declared(function, function.def.returns, false, false));
+}
+
+py::tuple shown_signature_of(const engine::Function& function) {
+  const auto& def = function.generic ? function.generic->def() : function.def;
+  return py::make_tuple(declared(function, def.params, true, true), declared(function, def.returns, false, true));
 }
 
 py::tuple symbolic_shapes(const engine::Function& function) {

@@ -11,6 +11,9 @@ namespace tc::python {
 /// that the checker found.
 pybind11::tuple signature_of(const engine::Function& function);
 
+/// The same as it is written: type names and leading dimensions of a generic def, "" for the type of a return that has none.
+pybind11::tuple shown_signature_of(const engine::Function& function);
+
 /// The shapes of parameters and returns of \p function, which holds no calls, over its sizes: two lists of lists of
 /// Python expressions, in which `Min`, `Max` and `If` are functions and `/` is `//`. Returns are 0-based.
 pybind11::tuple symbolic_shapes(const engine::Function& function);

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, Iterator, NoReturn, Optional, Union
 from . import _core
 from .executable import Executable
 from .function import Function, _Origin
+from .generic import GenericFunction
 from .settings import _memory_limit, _settings_of
 from .typed import AnyCache, Given, Layouts, Names, Options, OutGiven
 from .valued import ValuedFunction
@@ -30,6 +31,8 @@ class Module:
             function = Function(definition, settings, self._origin)
             if function._valued_parameters():
                 function = ValuedFunction(definition, settings, self._origin)
+            elif function._type_names() is not None:
+                function = GenericFunction(definition, settings, self._origin)
             self._functions[function.name] = function
             self.__dict__.setdefault(function.name, function)
         for warning in self._warnings:

@@ -1,6 +1,6 @@
 """Calls that torch records: nodes of its graph that run a def forwards, its gradient backwards, and its tangents."""
 
-from typing import Any
+from typing import Any, Tuple
 
 import torch
 from torch.autograd import forward_ad
@@ -135,8 +135,44 @@ def node_of(function: Function) -> Any:
     return made
 
 
+def places_by_type(function: Function) -> Tuple[Tuple[int, ...], ...]:
+    """For each type name of a generic def the places of the parameters that have it."""
+    named = function._type_names() or {}
+    names = function._parameters()
+    return tuple(tuple(names.index(name) for name in named if named[name] == type_name) for type_name in sorted(set(named.values())))
+
+
+places_by_type._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def in_autocast(tensors, places) -> list:
+    """`tensors` as torch's autocast has them where it is on: of those in each list of `places`, floats of several types are converted to
+    its type."""
+    tensors = list(tensors)
+    device = next((t.device.type for t in tensors if isinstance(t, torch.Tensor) and t.device.type != "cpu"), "cpu")
+    if not torch.is_autocast_enabled(device):
+        return tensors
+    for sharing in places:
+        floats = [place for place in sharing if isinstance(tensors[place], torch.Tensor) and tensors[place].is_floating_point()]
+        if len({tensors[place].dtype for place in floats}) > 1:
+            for place in floats:
+                tensors[place] = tensors[place].to(torch.get_autocast_dtype(device))
+    return tensors
+
+
+def call_in_autocast(function: Function, tensors: tuple, out):
+    """A call of a generic def whose tensors differ in type: autocast converts them, or NotImplemented where it is off."""
+    if len(tensors) != len(function._parameters()):
+        return NotImplemented
+    converted = in_autocast(tensors, places_by_type(function))
+    return function(*converted, out=out) if any(a is not b for a, b in zip(tensors, converted)) else NotImplemented
+
+
 def record(function: Function, tensors: tuple):
     """Calls `function` and records it: a tensor requires grad, and torch does nothing else."""
+    if function._is_generic:
+        tensors = tuple(in_autocast(tensors, places_by_type(function)))
+        function = function._for_values(tensors)
     node = function.__dict__.get("_node") or node_of(function)
     if not function._float_places:
         with torch.no_grad():

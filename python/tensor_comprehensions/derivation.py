@@ -132,6 +132,7 @@ def derive(
         raise _core.ArgumentError(f"derive takes a def of a text, {type(function).__name__} was given")
     _number(depth, "depth", 0, numbers.Integral)
     _number(count, "count", 1, numbers.Integral)
+    function = function._for_values(tensors)
     how = {"target": target, "libraries": libraries}
     settings = _settings(target, None, cache, libraries=libraries)
     found = _core.derive(function, tensors, list(constants), depth, count, converge, fingerprints, settings)

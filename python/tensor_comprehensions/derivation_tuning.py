@@ -108,6 +108,7 @@ def tune_derivations(
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"tune_derivations takes a def of a text, {type(function).__name__} was given")
+    function = function._for_values(tensors)
     settings = _settings(target, None, cache, libraries=libraries, derive=depth)
     values = {"worker": worker_command(), "budget": float(budget), "candidates": candidates, "seed": seed}
     parts, stop, elapsed = _core.tune_derivations(function, tensors, list(constants), settings, values)

@@ -76,6 +76,7 @@ class Function(_core.Function):
     _operator_made: Any
     _op_of_jax: Any
     _batchable_of_jax: Any
+    _is_generic = False
 
     def __init__(self, definition: _core.Definition, settings: _core.Settings, origin: Optional[_Origin] = None):
         super().__init__(definition, settings)
@@ -107,7 +108,7 @@ class Function(_core.Function):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        parameters, returns = self._signature()
+        parameters, returns = self._shown_signature()
         named = [
             inspect.Parameter(
                 name if not keyword.iskeyword(name) else f"{name}_",
@@ -117,7 +118,7 @@ class Function(_core.Function):
             for name, dtype, dims, _ in parameters
         ]
         named.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-        made = ", ".join(f"{name}: {dtype}" for name, dtype, _, _ in returns)
+        made = ", ".join(f"{name}: {dtype}" if dtype else name for name, dtype, _, _ in returns)
         return inspect.Signature(named, return_annotation=made if len(returns) == 1 else f"({made})")
 
     def _documentation(self) -> str:
@@ -176,7 +177,7 @@ class Function(_core.Function):
         return self._source()
 
     def _repr_html_(self) -> str:
-        parameters, returns = self._signature()
+        parameters, returns = self._shown_signature()
         rows = [("parameter", name, dtype, ", ".join(dims or ())) for name, dtype, dims, _ in parameters]
         rows += [("return", name, dtype, ", ".join(dims or ())) for name, dtype, dims, _ in returns]
         return _html(self.name, ("", "name", "type", "dimensions"), rows, str(self))

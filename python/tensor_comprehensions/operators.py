@@ -13,8 +13,9 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
 from . import _core
-from .autograd import node_of
+from .autograd import in_autocast, node_of, places_by_type
 from .function import Function
+from .generic import GenericFunction, kind_of
 from .transforms import grad, made_again, vmap
 
 _libraries: Dict[str, tuple] = {}
@@ -88,6 +89,17 @@ class _Call:
         self.inputs = [name for name, *_ in parameters]
         self.buffers = [name for name, _, _, accumulates in returns if accumulates]
         self.returns = [(name, getattr(torch, dtype), accumulates) for name, dtype, _, accumulates in returns]
+        self.concrete: Dict[Function, _Call] = {}
+
+    def of(self, tensors, batched=()) -> "_Call":
+        """The call of the def for `tensors`, where it is generic; those in the places `batched` have the dimension of a batch."""
+        if not (isinstance(self.function, GenericFunction) and self.function._is_generic):
+            return self
+        kinds = map(kind_of, tensors[: len(self.inputs)])
+        function = self.function._for_kinds(tuple(kind and (kind[0], kind[1] - (place in batched)) for place, kind in enumerate(kinds)))
+        if function not in self.concrete:
+            self.concrete[function] = _Call(function)
+        return self.concrete[function]
 
     def schema(self, name: str) -> str:
         arguments = ", ".join(f"Tensor {argument}" for argument in self.inputs + self.buffers)
@@ -107,6 +119,8 @@ class _Call:
 
     def empty(self, *tensors):
         """A tensor for each return."""
+        if self.function._is_generic:
+            return self.of(tensors).empty(*tensors)
         inputs = tensors[: len(self.inputs)]
         like = next((t for t in tensors if t.device.type != "cpu"), tensors[0] if tensors else None)
         device = torch.device("cpu") if like is None else like.device
@@ -194,6 +208,7 @@ def _recording(call: _Call, operator):
     """The kernel that records a call for gradients and tangents: torch's of one node, whose forward goes on below."""
 
     def kernel(keyset, *tensors):
+        function = call.of(tensors).function
         with_gradients, with_tangents = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
 
         def below(*tensors):
@@ -208,17 +223,17 @@ def _recording(call: _Call, operator):
         wants_gradient = with_gradients and torch._C._any_requires_grad(*tensors)
         if not (wants_gradient or (with_tangents and forward_ad._current_level >= 0)):
             return below(*tensors)
-        node = node_of(call.function)
-        if not call.function._float_places:
+        node = node_of(function)
+        if not function._float_places:
             return below(*tensors)
         if call.buffers:
             if wants_gradient or any(forward_ad.unpack_dual(t).tangent is not None for t in tensors):
-                grad(call.function)  # says why there is none
+                grad(function)  # says why there is none
             return below(*tensors)
         if not torch._C._are_functorch_transforms_active():
-            return node.apply(call.function, below, *tensors)
+            return node.apply(function, below, *tensors)
         with enable_single_level_autograd_function():
-            return node.apply(call.function, below_as_here, *tensors)
+            return node.apply(function, below_as_here, *tensors)
 
     return kernel
 
@@ -229,6 +244,7 @@ def _batched(call: _Call, operator, info, in_dims, *tensors):
     if call.buffers:
         return _one_by_one(operator, info.batch_size, in_dims, moved)
     key = tuple(None if place is None else 0 for place in in_dims)
+    call = call.of(moved, [place for place, dim in enumerate(in_dims) if dim is not None])
     made = call.function.__dict__.setdefault("_batches", {})
     if key not in made:
         made[key] = vmap(call.function, key)
@@ -248,7 +264,6 @@ def _one_by_one(operator, count, in_dims, tensors):
 def call_traced(function: Function, tensors: tuple, out, named: dict):
     """A call as torch's compiler traces it: that of an operator."""
     types = _parameter_types(function)
-    operator = getattr(torch.ops.tc, function._operator_name()).default
     given = list(tensors)
     for name, _ in types[len(tensors) :]:
         if name not in named:
@@ -256,7 +271,10 @@ def call_traced(function: Function, tensors: tuple, out, named: dict):
         given.append(named[name])
     if len(given) > len(types) or len(named) > len(types) - len(tensors):
         raise _core.ArgumentError(f"'{function.name}' takes {len(types)} tensors, others were given too")
-    given = [_as_tensor(value, dtype) for value, (_, dtype) in zip(given, types)]
+    if function._is_generic:
+        given = in_autocast(given, places_by_type(function))
+    given = [_as_tensor(value, given[like].dtype if like >= 0 else getattr(torch, dtype)) for value, (_, dtype), like in zip(given, types, _type_givers(function))]
+    operator = getattr(torch.ops.tc, function._operator_name()).default
     return _into(function, operator, given, out)
 
 
@@ -264,18 +282,27 @@ def _parameter_types(function):
     return tuple((name, dtype) for name, dtype, _, _ in function._signature()[0])
 
 
+def _type_givers(function):
+    """For each parameter the place of another, a tensor, whose element type a number takes; -1 where its own is known."""
+    named = function._type_names() or {}
+    parameters = [(name, named.get(name), bool(dims)) for name, _, dims, _ in function._signature()[0]]
+    places = {type_name: place for place, (_, type_name, is_tensor) in reversed(list(enumerate(parameters))) if type_name and is_tensor}
+    return tuple(places.get(type_name, -1) for _, type_name, _ in parameters)
+
+
 def _buffer_places(function):
     return tuple(place for place, (_, _, _, accumulates) in enumerate(function._signature()[1]) if accumulates)
 
 
-_parameter_types._dynamo_marked_constant = _buffer_places._dynamo_marked_constant = True  # type: ignore[attr-defined]
+for _constant in (_parameter_types, _type_givers, _buffer_places):
+    _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _as_tensor(value, dtype):
     if isinstance(value, torch.Tensor):
         return value
     try:
-        return torch.as_tensor(value, dtype=getattr(torch, dtype) if isinstance(value, (int, float)) else None)
+        return torch.as_tensor(value, dtype=dtype if isinstance(value, (int, float)) else None)
     except (RuntimeError, TypeError, ValueError) as error:
         raise _core.ArgumentError(f"{type(value).__name__} is no tensor of torch: {str(error).partition(chr(10))[0]}") from None
 

@@ -274,6 +274,7 @@ def autotune(
         "population": population,
         "starts": [str(start) for start in starts],
     }
+    function = function._for_values(tensors)
     show = Display() if progress is True else progress if callable(progress) else None
     try:
         if ray and (devices or checkpoint):

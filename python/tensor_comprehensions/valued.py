@@ -5,13 +5,15 @@ from typing import Any, Union
 
 from . import _core
 from .function import Function, Inference, _defined, _Origin
+from .generic import GenericFunction
 from .typed import Given, Out, Tensor
 
 
-class ValuedFunction(Function):
+class ValuedFunction(GenericFunction):
     """A def with integer scalar parameters that ranges or strides are made of: a function for each of their values, made when it is first called with them."""
 
     _MOST = 64
+    _is_generic = False  # what is made of it, is made for values
 
     def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any:
         given = self._in_order(*tensors, **named)
@@ -24,9 +26,10 @@ class ValuedFunction(Function):
     def _for_values(self, given) -> Function:
         names = self._parameters()
         values = tuple((name, self._value(name, given[names.index(name)])) for name in self._valued_parameters())
-        made = self.__dict__.setdefault("_made", {})
+        instance = super()._for_values(given)
+        made = instance.__dict__.setdefault("_made", {})
         if values not in made:
-            text = self._specialised_text(dict(values))
+            text = instance._specialised_text(dict(values))
             if len(made) >= self._MOST:
                 made.pop(next(iter(made)))
             made[values] = Function(_defined(text, self.name)[-1], self._settings(), _Origin(text, self.name, self._origin.how if self._origin else ()))

@@ -17,6 +17,7 @@
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/sha256.h"
+#include "tc/engine/define/generic.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/engine/persistent.h"
 
@@ -336,7 +337,8 @@ Finish Tuner::finish_settings() {
 TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,
                 const std::vector<TensorSpec>& outputs, const TuneSettings& settings) {
   check(settings);
-  return Tuner(engine::inlined(function), inputs, outputs, settings).run();
+  const auto concrete = engine::instance_for(function, std::vector<TensorSpec>{inputs.begin(), inputs.end()});
+  return Tuner(engine::inlined(concrete), inputs, outputs, settings).run();
 }
 
 }  // namespace tc::autotuner

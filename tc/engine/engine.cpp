@@ -11,6 +11,7 @@
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "tc/engine/compile/symbolic_sizes.h"
+#include "tc/engine/define/generic.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::engine {
@@ -214,6 +215,7 @@ ExecutableCache::Entry compile_dynamic(ExecutableCache& cache, const std::shared
 ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
                                       const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                       const CompileOptions& options) {
+  if (function->generic) return compile_cached(cache, instance_for(function, inputs), inputs, outputs, options);
   if (options.stages.mutate) return compile(function, inputs, outputs, options);
   if (!options.dynamic.empty() && !options.interpret) return compile_dynamic(cache, function, inputs, outputs, options);
   if (options.constants.empty()) return compile_unbound_cached(cache, function, inputs, outputs, options);
@@ -269,7 +271,7 @@ std::vector<TensorInfo> ExecutionEngine::infer_output_tensor_info(const std::str
 
 ExecutionEngine::Handle ExecutionEngine::compile(const std::string& name, const Specs& inputs, const Specs& outputs,
                                                  const CompileOptions& options) {
-  auto which = function(name);
+  auto which = instance_for(function(name), inputs);
   auto executable = compile_cached(cache_, which, inputs, outputs, options);
   std::unique_lock lock(mutex_);
   for (std::size_t i = 0; i < compiled_.size(); ++i)

@@ -106,8 +106,12 @@ class Generator {
   TensorDecl decl(bool typed) {
     TensorDecl result{id(), std::nullopt, std::nullopt, {}};
     if (typed || pick(2)) {
-      result.type = static_cast<DType>(pick(13));
+      if (pick(4))
+        result.type = static_cast<DType>(pick(13));
+      else
+        result.type_name = one_of<std::string>({"T", "U", "Element"});
       if (pick(2)) result.dims = list(2, 1 + pick(2));
+      if (result.dims && pick(3) == 0) result.dims->insert(result.dims->begin(), make_expr(Name{leading_name}));
     }
     return result;
   }

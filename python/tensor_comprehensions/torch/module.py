@@ -42,7 +42,7 @@ class Module(torch.nn.Module):
             if name not in known or name not in parameters:
                 raise _core.ArgumentError(f"'{function.name}' has no parameter '{name}' for the layer, it takes {', '.join(known)}")
         for name in parameters:
-            dtype = getattr(torch, known[name])
+            dtype = torch.get_default_dtype() if name in (function._type_names() or ()) else getattr(torch, known[name])
             if not dtype.is_floating_point:
                 raise _core.ArgumentError(f"'{name}' is {known[name]}: parameters of a layer are floats")
             shape = shape_of_parameter(function, name, self.sizes)

@@ -14,6 +14,7 @@
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/compile/symbolic_sizes.h"
+#include "tc/engine/define/generic.h"
 #include "tc/engine/define/late_inlining.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/engine/run/overlap.h"
@@ -356,6 +357,7 @@ CompileState map_launches(const std::shared_ptr<const Function>& function, const
 std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
+  if (function->generic) return compile(instance_for(function, inputs), inputs, outputs, options);
   if (!options.dynamic.empty() && !options.interpret)
     return compile_for_ranges(
         function, inputs, outputs, options,

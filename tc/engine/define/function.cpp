@@ -6,6 +6,7 @@
 
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
+#include "tc/engine/define/generic.h"
 #include "tc/engine/define/late_inlining.h"
 #include "tc/engine/define/specialise.h"
 #include "tc/engine/define/typed_errors.h"
@@ -281,6 +282,7 @@ Module run_define_stages(const std::string& text, const std::string& name, const
   module.records = run_stages(define_stages(), state, options);
   module.file = state.checked;
   module.warnings = std::move(state.warnings);
+  const auto parsed = std::make_shared<const lang::File>(std::move(state.parsed));
   const auto defs = graph_defs(state.checked, state.inlined, state.ranges, state.late);
   for (std::size_t i = 0; i < state.inlined.size(); ++i) {
     auto function = std::make_shared<Function>();
@@ -290,6 +292,9 @@ Module run_define_stages(const std::string& text, const std::string& name, const
     function->key = lang::canonical_text(function->def);
     function->defs = defs;
     if (state.late.count(function->name())) function->late = std::make_shared<LateInlining>();
+    const auto* written = parsed->find(function->name());
+    if (!written) continue;
+    if (lang::is_generic(*written)) function->generic = std::make_shared<Generic>(parsed, function->name());
     module.functions.push_back(std::move(function));
   }
   return module;
@@ -314,6 +319,7 @@ auto reproduction_for(const Function& function, const std::vector<TensorSpec>& i
 }
 
 lang::SizeMap bind(const Function& function, const std::vector<TensorSpec>& inputs) {
+  if (function.generic) return bind(*instance_for(std::make_shared<Function>(function), inputs), inputs);
   const auto& params = function.def.params;
   if (inputs.size() != params.size()) {
     std::vector<std::string> names;
@@ -357,6 +363,7 @@ std::vector<TensorInfo> graph_outputs(const Function& function, const graph::Gra
 }
 
 std::vector<TensorInfo> infer_outputs(const Function& function, const std::vector<TensorSpec>& inputs) {
+  if (function.generic) return infer_outputs(*instance_for(std::make_shared<Function>(function), inputs), inputs);
   auto sizes = bind(function, inputs);
   if (function.late) {
     if (auto graph = graph::bind(function.defs, function.name(), inputs)) return graph_outputs(function, *graph);

@@ -18,6 +18,7 @@
 namespace tc::engine {
 
 struct LateInlining;
+struct Generic;
 
 /// A def of a text, understood: it can be compiled for any sizes. Immutable, shared.
 struct Function {
@@ -28,6 +29,7 @@ struct Function {
   std::string key;                          ///< its canonical text, and that of the defs that it calls
   std::shared_ptr<const graph::Defs> defs;  ///< of its text
   std::shared_ptr<LateInlining> late;       ///< of a def that is as it is written, else null
+  std::shared_ptr<Generic> generic;         ///< of a generic def, which is its usual instance here, else null
 
   const std::string& name() const { return def.name; }
 };

@@ -26,17 +26,6 @@ lang::ExprPtr with_values(const lang::ExprPtr& expr, const lang::SizeMap& values
   return lang::with_children(expr, parts);
 }
 
-void set_values(lang::Assignment& assignment, const lang::SizeMap& values) {
-  assignment.rhs = with_values(assignment.rhs, values);
-  for (auto& clause : assignment.clauses)
-    std::visit(overloaded{[&](lang::RangeClause& x) {
-                            x.low = with_values(x.low, values);
-                            x.high = with_values(x.high, values);
-                          },
-                          [&](auto& x) { x.value = with_values(x.value, values); }},
-               clause.node);
-}
-
 }  // namespace
 
 std::vector<std::string> valued_parameters(const lang::Def& def) {
@@ -57,7 +46,9 @@ std::string specialised_text(const std::shared_ptr<const Function>& function, co
   for (auto& decl : def.returns)
     if (decl.dims)
       for (auto& dim : *decl.dims) dim = with_values(dim, used);
-  for (auto& statement : def.statements) set_values(std::get<lang::Assignment>(statement.node), used);
+  for (auto& statement : def.statements)
+    for_each_value(std::get<lang::Assignment>(statement.node),
+                   [&](lang::ExprPtr& value) { value = with_values(value, used); });
   return lang::print(def);
 }
 

@@ -1,6 +1,7 @@
 #include "tc/engine/describe/describe.h"
 
 #include "tc/base/str.h"
+#include "tc/engine/define/generic.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::engine {
@@ -71,6 +72,7 @@ std::vector<std::string> describe_preconditions(const Function& function) {
 }
 
 std::string source_text(const Function& function) {
+  if (function.generic) return lang::print(function.generic->def());
   for (const auto& def : function.file->defs)
     if (def.name == function.def.name) return lang::print(def);
   return lang::print(function.def);

@@ -1,7 +1,10 @@
 #include "tc/lang/check/check.h"
 
+#include <algorithm>
+
 #include "tc/base/str.h"
 #include "tc/lang/check/check_def.h"
+#include "tc/lang/generic/instantiate.h"
 #include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/call_order.h"
 #include "tc/lang/syntax/diagnostics.h"
@@ -33,12 +36,14 @@ class FileChecker {
     std::vector<CallCycle> cycles;
     const auto order = callees_first(file_.defs, cycles);
     for (const auto& cycle : cycles) report(cycle);
-    for (const std::size_t i : order) check_once(file_.defs[i]);
+    for (const std::size_t i : order) check_written(file_.defs[i]);
     File result;
     result.text = file_.text;
     result.name = file_.name;
     for (const auto& def : file_.defs)
       if (const auto done = done_.find(def.name); done != done_.end()) result.add(done->second.def);
+    for (const auto& [name, done] : done_)
+      if (!done.def.instance_of.empty()) result.add(done.def);
     return result;
   }
 
@@ -56,18 +61,64 @@ class FileChecker {
                                                      : "recursion is not part of the language"});
   }
 
+  /// A generic def is checked as its usual instance.
+  void check_written(const Def& def) {
+    Diagnostics own(file_.text, file_.name);
+    check_generic(def, own);
+    diagnostics_.append(own);
+    if (own.has_errors())
+      done_[def.name] = {def, false};
+    else
+      check_once(is_generic(def) ? instantiate(def, usual_instance(def)) : def);
+  }
+
   void check_once(const Def& def) {
     cancellation_.check("the checker");
     if (done_.count(def.name) || diagnostics_.full()) return;
     Diagnostics own(file_.text, file_.name);
-    Def checked = check_def(def, names_, [&](const std::string& name) { return find(name); }, own, cancellation_);
+    const FindDef find_def = [&](const auto& name, const auto& arguments) { return find(name, arguments); };
+    Def checked = check_def(def, names_, find_def, own, cancellation_);
     diagnostics_.append(own);
     done_[def.name] = {std::move(checked), !own.has_errors()};
   }
 
-  const Def* find(const std::string& name) const {
+  const Def* find(const std::string& name, const std::vector<Operand>& arguments) {
+    const auto written = index_.find(name);
+    if (written != index_.end() && is_generic(*written->second)) return find_instance(*written->second, arguments);
+    return good(name);
+  }
+
+  const Def* good(const std::string& name) const {
     const auto done = done_.find(name);
     return done != done_.end() && done->second.good ? &done->second.def : nullptr;
+  }
+
+  /// The instance of \p def for \p arguments, made and checked by the first call that needs it.
+  const Def* find_instance(const Def& def, const std::vector<Operand>& arguments) {
+    const Def* usual = good(def.name);
+    if (!usual || std::any_of(arguments.begin(), arguments.end(), [](const auto& given) { return !given.type; }))
+      return nullptr;
+    const auto instance = instance_for(def, arguments);
+    if (instance == usual_instance(def)) return usual;
+    auto& name = instances_[{def.name, instance}];
+    if (name.empty()) {
+      name = instance_name(def.name, instance);
+      Def made = instantiate(def, instance);
+      made.name = name;
+      made.instance_of = def.name;
+      check_once(made);
+    }
+    if (const Def* found = good(name)) return found;
+    throw ArgumentError(str("'", def.name, "' has errors for ", print(instance)));
+  }
+
+  /// rmsnorm_float64_2
+  std::string instance_name(const std::string& def, const Instance& instance) {
+    std::string name = def;
+    for (const auto& [_, type] : instance.types) name += str("_", type);
+    name += str("_", instance.leading);
+    while (!names_.insert(name).second) name += "_";
+    return name;
   }
 
   const File& file_;
@@ -76,6 +127,7 @@ class FileChecker {
   std::set<std::string> names_;
   const Cancellation& cancellation_;
   std::map<std::string, Done> done_;
+  std::map<std::pair<std::string, Instance>, std::string> instances_;  ///< their names
 };
 
 }  // namespace
@@ -90,7 +142,7 @@ File check(const File& file, std::vector<Diagnostic>* warnings, const Cancellati
 
 Def check_alone(const Def& def, const File& file, const Cancellation& cancellation) {
   Diagnostics diagnostics(file.text, file.name);
-  Def result = check_def(def, {def.name}, [](const std::string&) { return nullptr; }, diagnostics, cancellation);
+  Def result = check_def(def, {def.name}, [](const auto&, const auto&) { return nullptr; }, diagnostics, cancellation);
   diagnostics.throw_if_errors<SemanticError>();
   return result;
 }
@@ -100,7 +152,7 @@ Def check(const Def& def, const File& others) {
   std::set<std::string> names;
   for (const auto& other : others.defs)
     if (other.name != def.name) names.insert(other.name);
-  const auto find = [&](const std::string& name) { return others.find(name); };
+  const auto find = [&](const std::string& name, const auto&) { return others.find(name); };
   Def result = check_def(def, names, find, diagnostics, Cancellation());
   diagnostics.throw_if_errors<SemanticError>();
   return result;

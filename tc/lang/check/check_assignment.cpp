@@ -9,7 +9,6 @@
 #include "tc/lang/check/stored_value.h"
 #include "tc/lang/check/surprises.h"
 #include "tc/lang/check/type_expr.h"
-#include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
@@ -119,7 +118,7 @@ class AssignmentChecker {
         good = false;
         continue;
       }
-      const std::string taken = find_function(name->id) ? "" : taken_as(scope_, name->id);
+      const std::string taken = taken_as(scope_, name->id);
       const auto [first, is_new] = seen.emplace(name->id, subscript->range);
       if (!taken.empty())
         report({.code = "TC115",
@@ -286,7 +285,7 @@ class AssignmentChecker {
   void check_let(LetClause& clause, SourceRange range) {
     const SourceRange name{range.begin, range.begin + static_cast<int>(clause.name.size())};
     const bool duplicate = scope_.lets.count(clause.name) > 0;
-    const std::string taken = find_function(clause.name) ? "" : taken_as(scope_, clause.name);
+    const std::string taken = taken_as(scope_, clause.name);
     if (!taken.empty())
       report({.code = "TC102",
               .range = name,

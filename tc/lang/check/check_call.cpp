@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/check/check_statement.h"
 #include "tc/lang/check/type_expr.h"
@@ -14,7 +15,7 @@ class CallChecker {
   CallChecker(const CallStatement& call, SourceRange range, const StatementContext& context)
       : call_(call), range_(range), context_(context), scope_(context.scope) {}
 
-  void run() {
+  CallStatement run() {
     const bool names_good = check_arguments() & check_results();
     if (!scope_.defs.count(call_.def)) {
       const std::string what = find_builtin(call_.def) ? " is a built-in function, not a function of this program"
@@ -23,12 +24,14 @@ class CallChecker {
               .range = def_range(),
               .message = str("'", call_.def, "'", what),
               .help = did_you_mean(call_.def, {scope_.defs.begin(), scope_.defs.end()})});
-    } else if (const Def* def = context_.find(call_.def); def && names_good) {
+    } else if (const Def* def = names_good ? callee() : nullptr) {
       refuse_loops(*def);
       match(*def);
+      call_.def = def->name;
     }
     for (const auto& result : call_.results)
       if (const auto found = scope_.tensors.find(result); found != scope_.tensors.end()) found->second.assigned = true;
+    return call_;
   }
 
  private:
@@ -36,6 +39,21 @@ class CallChecker {
   SourceRange def_range() const { return call_.def_range.end > 0 ? call_.def_range : range_; }
   SourceRange argument_range(std::size_t i) const { return place(call_.argument_ranges, i, range_); }
   SourceRange result_range(std::size_t i) const { return place(call_.result_ranges, i, range_); }
+
+  /// The def for the arguments; null where there is none, which is reported.
+  const Def* callee() {
+    std::vector<Operand> operands;
+    for (const auto& name : call_.arguments) {
+      const auto& tensor = scope_.tensors.at(name);
+      operands.push_back({tensor.type, tensor.rank.value_or(0)});
+    }
+    try {
+      return context_.find(call_.def, operands);
+    } catch (const ArgumentError& error) {
+      report({.code = "TC119", .range = def_range(), .message = error.what()});
+      return nullptr;
+    }
+  }
 
   void refuse_loops(const Def& def) {
     if (!has_loops(def)) return;
@@ -162,7 +180,7 @@ class CallChecker {
     if (!tensor.rank) tensor.rank = info.rank;
   }
 
-  const CallStatement& call_;
+  CallStatement call_;
   SourceRange range_;
   const StatementContext& context_;
   Scope& scope_;
@@ -174,8 +192,8 @@ SourceRange place(const std::vector<SourceRange>& ranges, std::size_t i, SourceR
   return i < ranges.size() ? ranges[i] : fallback;
 }
 
-void check_call(const CallStatement& call, SourceRange range, const StatementContext& context) {
-  CallChecker(call, range, context).run();
+CallStatement check_call(const CallStatement& call, SourceRange range, const StatementContext& context) {
+  return CallChecker(call, range, context).run();
 }
 
 }  // namespace tc::lang

@@ -7,7 +7,6 @@
 #include "tc/lang/check/check_statement.h"
 #include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/type_expr.h"
-#include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
@@ -64,20 +63,20 @@ class DefChecker {
     if (const auto* assignment = std::get_if<Assignment>(&statement.node))
       result.node = check_assignment(*assignment, context);
     else
-      check_call(std::get<CallStatement>(statement.node), statement.range, context);
+      result.node = check_call(std::get<CallStatement>(statement.node), statement.range, context);
     return result;
   }
 
   /// Is \p name a size and nothing else? A tensor with dimensions may have that name too: W is the size, W(i) an element.
   bool is_only_size(const std::string& name) const {
-    return scope_.is_size(name) && !find_function(name) && !scope_.defs.count(name) && !scope_.tensors.count(name);
+    return scope_.is_size(name) && !scope_.defs.count(name) && !scope_.tensors.count(name);
   }
 
   /// Reports a name that cannot be declared as \p what; true if it can. \p is_tensor: one with dimensions.
   bool is_free(const std::string& name, SourceRange range, const std::string& what, bool is_tensor = false) {
     const std::string taken = taken_as(scope_, name);
     if (taken.empty() || (is_tensor && is_only_size(name))) return true;
-    const bool function = find_function(name) || scope_.defs.count(name);
+    const bool function = scope_.defs.count(name);
     Report message{.code = function ? "TC103" : "TC102",
                    .range = range,
                    .message = str(taken, " and cannot be ", function ? "redefined as " : "declared again as ", what),
@@ -209,7 +208,7 @@ class DefChecker {
 };
 
 GrowingDefChecker::GrowingDefChecker(const Def& head, const TypeMap& types, Diagnostics& diagnostics)
-    : find_none_([](const std::string&) { return nullptr; }),
+    : find_none_([](const std::string&, const std::vector<Operand>&) { return nullptr; }),
       checker_(std::make_unique<DefChecker>(head, no_defs_, find_none_, types, diagnostics)) {
   checker_->declare();
 }

@@ -5,16 +5,20 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tc/base/cancellation.h"
+#include "tc/lang/generic/instance.h"
 #include "tc/lang/syntax/diagnostics.h"
 #include "tc/lang/syntax/tree.h"
 
 /// Checks one def for check. Private to the checker.
 namespace tc::lang {
 
-/// The checked def of a name; null if it has errors or is not checked yet, which only a circle of calls brings about.
-using FindDef = std::function<const Def*(const std::string& name)>;
+/// The checked def that a call of \p name with \p arguments means, of a generic one the instance for them; null if it has
+/// errors or is not checked yet, which only a circle of calls brings about. Throws ArgumentError for arguments that no
+/// instance takes.
+using FindDef = std::function<const Def*(const std::string& name, const std::vector<Operand>& arguments)>;
 
 using TypeMap = std::map<std::string, DType>;
 

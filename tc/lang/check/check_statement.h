@@ -17,8 +17,8 @@ struct StatementContext {
 
 /// \p assignment resolved and typed; its target's state is updated.
 Assignment check_assignment(const Assignment& assignment, const StatementContext& context);
-/// Checks the call at \p range and gives its results their types.
-void check_call(const CallStatement& call, SourceRange range, const StatementContext& context);
+/// \p call, at \p range, of the def that it means: of a generic one, the instance for its arguments. Its results get their types.
+CallStatement check_call(const CallStatement& call, SourceRange range, const StatementContext& context);
 
 /// ranges[i], or \p fallback where there are none.
 SourceRange place(const std::vector<SourceRange>& ranges, std::size_t i, SourceRange fallback);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
-#include "tc/lang/syntax/builtins.h"
 
 namespace tc::lang {
 
@@ -29,7 +28,6 @@ std::vector<std::string> Scope::readable_tensors() const {
 }
 
 std::string taken_as(const Scope& scope, const std::string& name) {
-  if (find_function(name)) return str("'", name, "' is a built-in function");
   if (scope.defs.count(name)) return str("'", name, "' is a function of this program");
   if (scope.is_size(name)) return str("'", name, "' is a size");
   if (scope.tensors.count(name)) return str("'", name, "' is a tensor");

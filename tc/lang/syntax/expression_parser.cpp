@@ -4,6 +4,7 @@
 #include <climits>
 
 #include "tc/base/str.h"
+#include "tc/lang/generic/instance.h"
 #include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/limits.h"
 #include "tc/lang/syntax/operators.h"
@@ -158,6 +159,7 @@ Parsed ExpressionParser::named() {
   const bool operand = is(TokenKind::Identifier) || is(TokenKind::Integer) || is(TokenKind::Float);
   if (id == "not" && operand && !token().starts_line)
     fail_expected("an operator", str("a negation is written !", token().text));
+  if (id == "tc" && is(".") && find_function(next().text)) return qualified_call(begin);
   if (accept(".")) {
     if (!is(TokenKind::Integer))
       fail_expected("the number of a dimension after '.'", find_function(token().text)
@@ -169,14 +171,38 @@ Parsed ExpressionParser::named() {
   if (!accept("(")) return node(Name{id}, begin, {0});
   int depth = 0;
   std::vector<ExprPtr> arguments = expressions_to_parenthesis("after the arguments", &depth);
-  if (auto call = call_of_builtin(id, arguments)) return node(std::move(*call), begin, {depth});
+  if (auto call = call_of_builtin(id, arguments)) {
+    if (!arguments.empty() && is_leading(arguments[0]))
+      fail({.code = "TC139",
+            .range = arguments[0]->range,
+            .message = "'...' stands for leading dimensions, and a function takes values",
+            .help = str("the elements of a tensor with leading dimensions: ", id, "(X(...))")});
+    return node(std::move(*call), begin, {depth});
+  }
   return node(Access{id, std::move(arguments)}, begin, {depth});
+}
+
+Parsed ExpressionParser::qualified_call(int begin) {
+  expect(".", "");
+  const std::string name(take().text);
+  expect("(", str("after the function ", name));
+  int depth = 0;
+  auto call = *call_of_builtin(name, expressions_to_parenthesis("after the arguments", &depth));
+  call.text = str("tc.", name);
+  return node(std::move(call), begin, {depth});
 }
 
 std::vector<ExprPtr> ExpressionParser::expressions_to_parenthesis(const std::string& after, int* depth) {
   std::vector<ExprPtr> list;
   if (accept(")")) return list;
+  const int begin = token().range.begin;
+  if (accept("...")) {
+    list.push_back(node(Name{leading_name}, begin, {0}).expr);
+    if (accept(")")) return list;
+    expect(",", "after '...'");
+  }
   do {
+    if (is("...")) fail_expected("an expression", "leading dimensions stand first: X(...,i)");
     const Parsed item = expression();
     if (depth) *depth = std::max(*depth, item.depth);
     list.push_back(item.expr);

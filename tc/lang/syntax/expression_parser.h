@@ -25,7 +25,7 @@ class ExpressionParser : public TokenStream {
  protected:
   /// exp := or ['?' exp ':' exp]
   Parsed expression();
-  /// [exp {',' exp}] ')'; the depth of the deepest goes to \p depth.
+  /// [('...' | exp) {',' exp}] ')'; the depth of the deepest goes to \p depth.
   std::vector<ExprPtr> expressions_to_parenthesis(const std::string& after, int* depth = nullptr);
 
  private:
@@ -40,8 +40,10 @@ class ExpressionParser : public TokenStream {
   Parsed primary();
   /// type '(' exp ')'
   Parsed cast();
-  /// id | id '.' integer | id '(' exps ')'
+  /// id | id '.' integer | id '(' exps ')' | 'tc' '.' function '(' exps ')'
   Parsed named();
+  /// The call of a built-in function by its whole name, which no tensor has; 'tc' is read.
+  Parsed qualified_call(int begin);
 
   std::size_t nodes_ = 0;
 };

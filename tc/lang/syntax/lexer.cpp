@@ -25,10 +25,10 @@ constexpr std::array<std::string_view, 5> keywords = {"def", "where", "exists", 
 constexpr std::array<std::pair<std::string_view, double>, 2> constants = {
     {{"inf", std::numeric_limits<double>::infinity()}, {"pi", std::numbers::pi}}};
 /// Longest first among those with a common beginning.
-constexpr std::array<std::string_view, 40> symbols = {
-    "&&=!", "||=!", "+=!", "*=!", "&&=", "||=", "->", "+=", "*=", "<=", ">=", "==", "!=", "&&",
-    "||",   "**",   "<<",  ">>",  "+",   "-",   "*",  "/",  "%",  "(",  ")",  "{",  "}",  ",",
-    ";",    ":",    "?",   "=",   "<",   ">",   "!",  ".",  "&",  "|",  "^",  "~"};
+constexpr std::array<std::string_view, 41> symbols = {
+    "...", "&&=!", "||=!", "+=!", "*=!", "&&=", "||=", "->", "+=", "*=", "<=", ">=", "==", "!=",
+    "&&",  "||",   "**",   "<<",  ">>",  "+",   "-",   "*",  "/",  "%",  "(",  ")",  "{",  "}",
+    ",",   ";",    ":",    "?",   "=",   "<",   ">",   "!",  ".",  "&",  "|",  "^",  "~"};
 
 class Lexer {
  public:

@@ -1,6 +1,7 @@
 #include "tc/lang/syntax/parse.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "tc/base/str.h"
 #include "tc/lang/syntax/expression_parser.h"
@@ -100,15 +101,22 @@ class Parser : public ExpressionParser {
               .message = str("'", previous().text, "' is a type and cannot be the name of a return"),
               .help = "choose another name"});
       }
+    } else if (is_type_name()) {
+      result.type_range = token().range;
+      result.type_name = take().text;
+      if (accept("(")) result.dims = expressions_to_parenthesis("after the sizes");
     } else if (param && is(TokenKind::Identifier)) {
       const bool unknown_type = next().kind == TokenKind::Identifier || next().text == "(";
       const std::string near = unknown_type ? closest(token().text, type_names()) : "";
-      fail({.code = "TC007",
-            .range = token().range,
-            .message = unknown_type ? str("unknown type '", token().text, "'")
-                                    : str("parameter '", token().text, "' has no type"),
-            .help = !near.empty() ? str("did you mean '", near, "'?")
-                                  : "a parameter is written float(N) A, or float s for a scalar"});
+      fail(
+          {.code = "TC007",
+           .range = token().range,
+           .message = unknown_type ? str("unknown type '", token().text, "'")
+                                   : str("parameter '", token().text, "' has no type"),
+           .help = !near.empty()
+                       ? str("did you mean '", near, "'?")
+                       : "a parameter is written float(N) A, or float s for a scalar; the name of any type begins with "
+                         "a capital letter: T(N) A"});
     }
     const Token& name = identifier(param && !result.type ? "a type"
                                    : param               ? "the name of a parameter"
@@ -117,6 +125,26 @@ class Parser : public ExpressionParser {
     result.range = name.range;
     if (is("(")) fail_expected("',' or ')'", "sizes stand behind the type: float(N) " + result.name);
     return result;
+  }
+
+  /// Does a name that stands for an element type begin a declaration here, as T(N) A? Such names begin with a capital letter
+  /// and are not those of types in capitals.
+  bool is_type_name() const {
+    if (!is(TokenKind::Identifier) || token().text[0] < 'A' || token().text[0] > 'Z') return false;
+    std::string small(token().text);
+    std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (small.size() > 2 && !closest(small, type_names()).empty()) return false;
+    if (next().kind == TokenKind::Identifier) return true;
+    return next().text == "(" && is_named_behind_sizes();
+  }
+  /// Does a name stand behind the parentheses that begin at the next token?
+  bool is_named_behind_sizes() const {
+    int open = 0;
+    for (std::size_t at = at_ + 1; at + 1 < tokens_.size(); ++at) {
+      open += tokens_[at].text == "(" ? 1 : tokens_[at].text == ")" ? -1 : 0;
+      if (open == 0) return tokens_[at + 1].kind == TokenKind::Identifier;
+    }
+    return false;
   }
 
   static std::vector<std::string> type_names() {

@@ -8,6 +8,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/scatter.h"
+#include "tc/lang/syntax/shadowing.h"
 
 namespace tc::lang {
 namespace {
@@ -111,7 +112,7 @@ std::string loop_head(const Statement& statement, const OrderedLoop& loop) {
 
 std::string print(const TensorDecl& decl) {
   std::string out;
-  if (decl.type) out += name(*decl.type);
+  out += decl.type ? name(*decl.type) : decl.type_name;
   if (decl.dims) out += print_list(*decl.dims);
   return out + (out.empty() ? "" : " ") + decl.name;
 }
@@ -132,7 +133,8 @@ std::string print(const Statement& statement) {
   return str(join(call.results), " = ", call.def, "(", join(call.arguments), ")");
 }
 
-std::string print(const Def& def) {
+std::string print(const Def& written) {
+  const Def def = with_qualified_calls(written);
   std::string out = str("def ", def.name, print(def.params), " -> ", print(def.returns), " {\n");
   std::size_t depth = 0;
   const auto line = [&](const std::string& text) { out += std::string(2 * depth + 2, ' ') + text + "\n"; };

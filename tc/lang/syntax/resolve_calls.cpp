@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/shadowing.h"
 
 namespace tc::lang {
 namespace {
@@ -54,6 +55,7 @@ void resolve_calls(std::vector<Def>& defs) {
   for (const auto& def : defs) names.insert(def.name);
   for (auto& def : defs)
     for (auto& statement : def.statements) resolve_call(statement, names);
+  for (auto& def : defs) read_shadowing_tensors(def);
 }
 
 }  // namespace tc::lang

@@ -106,7 +106,8 @@ bool equal(const Statement& a, const Statement& b) {
 }
 
 bool equal(const TensorDecl& a, const TensorDecl& b) {
-  if (a.name != b.name || a.type != b.type || a.dims.has_value() != b.dims.has_value()) return false;
+  if (a.name != b.name || a.type != b.type || a.type_name != b.type_name || a.dims.has_value() != b.dims.has_value())
+    return false;
   return !a.dims || equal(*a.dims, *b.dims);
 }
 

@@ -173,6 +173,9 @@ struct Statement {
   std::vector<OrderedLoop> loops = {};  ///< around it, outermost first
 };
 
+/// The name in a tree of the leading dimensions of a generic def, as subscripts and as sizes of declarations.
+inline constexpr const char* leading_name = "...";
+
 /// A parameter or a return: its name and what the text says about it.
 struct TensorDecl {
   std::string name;
@@ -180,6 +183,8 @@ struct TensorDecl {
   std::optional<std::vector<ExprPtr>>
       dims;  ///< int64 expressions over sizes; absent: rank 0 (parameter), inferred (return)
   SourceRange range;
+  std::string type_name = {};  ///< of a generic def, as parsed: stands for an element type, "T"
+  SourceRange type_range = {};
 };
 
 /// What check knows of a tensor. InOut: a return whose first statement accumulates into the caller's buffer.
@@ -199,6 +204,8 @@ struct Def {
   std::vector<Statement> statements;
   SourceRange range;  ///< from `def` to `}`
   SourceRange name_range = {};
+  std::string instance_of =
+      {};  ///< set by check for defs that the text does not hold: the generic def they are instances of
 
   /// Set by check: every tensor by name, and the size names in order of appearance.
   std::map<std::string, TensorInfo> tensors;
@@ -237,10 +244,30 @@ std::size_t hash_of(const ExprPtr& expr);
 template <typename F>
 void for_each_expr(const ExprPtr& expr, F&& visit);
 
+/// Calls \p visit for each whole expression of \p assignment that is no subscript of its target; it may change them.
+template <typename AnyAssignment, typename F>
+void for_each_value(AnyAssignment& assignment, F&& visit);
+
 /// The direct sub-expressions, in order of the text.
 std::vector<ExprPtr> children(const ExprPtr& expr);
 /// \p expr with its direct sub-expressions replaced, in the order of children().
 ExprPtr with_children(const ExprPtr& expr, const std::vector<ExprPtr>& children);
+
+template <typename AnyAssignment, typename F>
+void for_each_value(AnyAssignment& assignment, F&& visit) {
+  visit(assignment.rhs);
+  for (auto& clause : assignment.clauses)
+    std::visit(
+        [&](auto& node) {
+          if constexpr (requires { node.low; }) {
+            visit(node.low);
+            visit(node.high);
+          } else {
+            visit(node.value);
+          }
+        },
+        clause.node);
+}
 
 template <typename F>
 void for_each_expr(const ExprPtr& expr, F&& visit) {

@@ -58,9 +58,14 @@ std::vector<std::int64_t> random_strides(Random& random, const std::vector<std::
 
 /// Names that passes, back ends and the language have for something else.
 std::map<std::string, std::string> clashing_names(Random& random) {
-  const std::map<std::string, std::vector<std::string>> wishes = {
-      {"i", {"exp", "p"}},     {"j", {"d_T0", "x0"}},      {"k", {"f", "t_T1"}},     {"l", {"T", "rint"}},
-      {"N0", {"float4", "n"}}, {"N1", {"blockIdx", "i0"}}, {"T0", {"tc_load", "x"}}, {"T1", {"c0", "int2"}}};
+  const std::map<std::string, std::vector<std::string>> wishes = {{"i", {"exp", "p"}},
+                                                                  {"j", {"d_T0", "x0"}},
+                                                                  {"k", {"f", "t_T1"}},
+                                                                  {"l", {"T", "rint"}},
+                                                                  {"N0", {"float4", "n"}},
+                                                                  {"N1", {"blockIdx", "i0"}},
+                                                                  {"T0", {"tc_load", "x", "cos"}},
+                                                                  {"T1", {"c0", "int2", "max"}}};
   std::map<std::string, std::string> names;
   for (const auto& [name, clashing] : wishes)
     if (random.chance(60)) names[name] = random.pick(clashing);
@@ -89,7 +94,10 @@ std::map<std::string, Value> renamed(const std::map<std::string, Value>& values,
   return result;
 }
 
-void rename(RandomProgram& program, const std::map<std::string, std::string>& names) {
+/// Renames all but what would take the name of a function that the program calls.
+void rename(RandomProgram& program, std::map<std::string, std::string> names) {
+  const auto text = print(program.file);
+  std::erase_if(names, [&](const auto& name) { return text.find(name.second + "(") != std::string::npos; });
   program.file = parse(renamed(print(program.file), names));
   program.sizes = renamed(program.sizes, names);
   program.inputs = renamed(program.inputs, names);
