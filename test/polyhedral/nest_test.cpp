@@ -95,6 +95,13 @@ TEST_F(NestTest, LanesMayIdle) {
   EXPECT_EQ(read(text(mapping)), mapping);
 }
 
+TEST_F(NestTest, TheVectorsOfOneStatementAreUnrolled) {
+  const ClusterMapping mapping{.members = {{0, 1}, {0, 16}}, .statements = {{"I", 1, 8}, {"U", 1, 8, 2}}};
+  EXPECT_EQ(text(mapping),
+            "nest of I, U\n  m\n    n/16\n      I: n%16/8  n%8 lanes\n      U: k  n%16/8 unrolled  n%8 lanes");
+  EXPECT_EQ(read(text(mapping)), mapping);
+}
+
 TEST_F(NestTest, UnitsAndWindowsHaveWords) {
   ClusterMapping dots{.members = {{0, 1}, {0, 16}}, .register_tile = true, .statements = {{"U", 1, 8}}};
   dots.dot = {"U", 2, 4};
