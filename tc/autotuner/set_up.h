@@ -12,15 +12,15 @@
 /// What the settings of a tuning mean for its parts.
 namespace tc::autotuner {
 
-/// Throws OptionsError for settings that mean nothing.
+/// Throws OptionsError for invalid settings.
 void check(const TuneSettings& settings);
 
-/// What workers are told of a def, its arguments and the limits of a tuning.
+/// The description of a def, its arguments and the limits of a tuning for workers.
 Problem problem_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                    const TuneSettings& settings);
 
-/// The default options, those of the cache for these shapes, best here and best anywhere, and for the nearest ones, then
-/// the user's.
+/// The default options, the options of the cache for these shapes (best here and best anywhere) and for the nearest
+/// shapes, then the user's.
 std::vector<options::MappingOptions> starts_of(const engine::Function& function,
                                                const std::vector<engine::Argument>& arguments,
                                                const TuneSettings& settings);
@@ -29,15 +29,15 @@ std::vector<options::MappingOptions> starts_of(const engine::Function& function,
 std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
                                     const TuneSettings& settings);
 
-/// The interpreter's results, else those of the default options on a processor, go into the memory that \p workers share.
-/// Throws CancelledError where \p stop ended it, ResourceError where \p name, the def, does not run.
+/// Stores the interpreter's results, or else the results of the default options on a processor, in the shared memory
+/// of \p workers. Throws CancelledError if \p stop ended it, ResourceError if \p name, the def, does not run.
 void make_reference(Workers& workers, const TuneSettings& settings, const std::string& name, const Workers::Stop& stop);
 
 /// Throws DeviceError and OptionsError as find_gpus() does.
 EvaluationSettings evaluation_settings(const TuneSettings& settings);
 
-/// Finals of what \p evaluation, with settings \p how, has compiled: measured for \p seconds at most, as \p settings say.
-/// What is left to the caller: `time`, `incumbent`. Refers to \p evaluation.
+/// Settings of finals for the code that \p evaluation, with settings \p how, has compiled: measured for at most \p
+/// seconds, according to \p settings. The caller sets `time` and `incumbent`. Refers to \p evaluation.
 FinalSettings final_settings(const Evaluation& evaluation, const EvaluationSettings& how, const TuneSettings& settings,
                              double seconds);
 

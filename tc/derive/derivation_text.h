@@ -8,7 +8,7 @@
 
 namespace tc::derive {
 
-/// A derivation as one text that is all of its proof: the programs, each with the rule that made it and the maps of its
+/// A derivation as a text that contains its whole proof: the programs, each with its rule and the maps of its
 /// certificate.
 ///
 ///   program
@@ -19,19 +19,21 @@ namespace tc::derive {
 ///   ...
 std::string derivation_text(const Program& program, const std::vector<Step>& steps);
 
-/// What such a text leads from and to.
+/// The first and the last program of a derivation.
 struct DerivationOutline {
   std::string first, last;         ///< programs
   std::vector<std::string> rules;  ///< of the steps, in order, each with what it was applied to
 };
-/// That of \p text, which is not checked. Throws Refusal for what is no such text.
+/// The outline of \p text, which is not checked. Throws Refusal for other texts.
 DerivationOutline outline(const std::string& text);
 
-/// What a proof may take of isl, whoever wrote it: seconds. Those of benchmarks/derivation.py take 222'000 at most.
+/// The largest number of isl operations of a proof, which takes seconds. Proofs of benchmarks/derivation.py need at
+/// most 222'000.
 constexpr unsigned long operations_of_a_proof = 2'000'000;
 
-/// Checks such a text from its first program to its last, with nothing but the text: isl maps and TC. Certificates so
-/// compose: what is equal to what is equal is equal. Refuses what it cannot read, and what takes isl more than \p operations.
+/// Checks a derivation from its first program to its last, using only the text: isl maps and TC. Equality is
+/// transitive, so two derivations compose if one ends where the other begins. Rejects unreadable texts, and proofs
+/// with more than \p operations isl operations.
 Verdict check_derivation(const std::string& text, unsigned long operations = operations_of_a_proof);
 
 }  // namespace tc::derive

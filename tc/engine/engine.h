@@ -14,9 +14,9 @@
 
 namespace tc::engine {
 
-/// Executables by what they were compiled for: those that somebody holds, and those that were asked for last.
-/// Thread-safe; threads that ask for one key at a time share one compile. A forked child has those that were finished,
-/// and begins the others anew.
+/// Executables by key: the ones with another owner, and the ones requested last. Thread-safe; threads that request
+/// one key at the same time share one compile. A forked child has the finished executables, and starts the other
+/// compiles anew.
 class ExecutableCache {
  public:
   using Entry = std::shared_ptr<const Executable>;
@@ -24,19 +24,19 @@ class ExecutableCache {
   /// Holds \p most executables itself.
   explicit ExecutableCache(std::size_t most = 128) : most_(most) {}
 
-  /// The executable of \p key, made by \p make when there is none. A failure is not kept: the threads that waited
-  /// for it get it too, except that one at the limits of its caller (ResourceError) is begun again by one of them,
-  /// within its own. Who waits throws as \p cancellation says.
+  /// The executable of \p key, made by \p make if there is none. A failure is not kept. Threads that waited for it
+  /// get the same failure, with one exception: if the compile reached the limits of its caller (ResourceError), one
+  /// of them starts it again within its own limits. A waiting thread throws according to \p cancellation.
   Entry get(const std::string& key, const Cancellation& cancellation, const std::function<Entry()>& make);
-  /// How many there are.
+  /// The number of executables.
   std::size_t size() const;
-  /// Lets go of all.
+  /// Releases all executables.
   void clear();
 
  private:
-  /// What a thread makes or has made.
+  /// An executable that a thread makes or has made.
   struct Making {
-    std::shared_future<Entry> result;      ///< not valid where the cache does not hold it
+    std::shared_future<Entry> result;      ///< not valid if the cache does not hold it
     std::weak_ptr<const Executable> made;  ///< set when it is finished
     std::uint64_t generation = 0;          ///< of the process whose thread it is
     std::uint64_t asked = 0;               ///< when it was asked for last, in requests
@@ -55,15 +55,16 @@ class ExecutableCache {
   std::unordered_map<std::string, Making> entries_;
 };
 
-/// compile() through \p cache, the executables of this process, and options.cache, those of all processes: its mapping
-/// options as options.mapping_from says, and machine code made for the same options. Compiles with a mutation are kept
-/// in neither, interpreted ones and those with a replaced stage in the first only. Options of the cache that the
-/// compiler does not take cost a warning and are left out.
+/// compile() through \p cache, the executables of this process, and options.cache, those of all processes: its
+/// mapping options according to options.mapping_from, and machine code that was made for the same options. Compiles
+/// with a mutation are kept in neither; interpreted compiles and compiles with a replaced stage are kept in the first
+/// only. Options of the cache that the compiler rejects cause a warning and are ignored.
 ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
                                       const std::vector<TensorSpec>& inputs,
                                       const std::vector<TensorSpec>& outputs = {}, const CompileOptions& options = {});
 
-/// Loads text, compiles its defs and runs them on tensors of any framework (DLPack views). A thin face over define(),
+/// Loads text, compiles its defs and runs them on tensors of any framework (DLPack views). A thin interface to
+/// define(),
 /// infer_output_tensor_info(), compile() and Executable. Thread-safe.
 ///
 ///   ExecutionEngine engine;
@@ -77,8 +78,8 @@ class ExecutionEngine {
   using Specs = std::vector<TensorSpec>;
   using Views = std::vector<TensorView>;
 
-  /// Adds the defs of \p text; one of a name known before takes its place, handles stay valid.
-  /// Throws SyntaxError or SemanticError with all errors of the text; nothing is added then.
+  /// Adds the defs of \p text. A def with a known name replaces the old one; handles stay valid. Throws SyntaxError
+  /// or SemanticError with all errors of the text; in that case nothing is added.
   void define(const std::string& text, const std::string& name = "<tc>");
   /// The names of the defs, in the order of their definition.
   std::vector<std::string> functions() const;
@@ -92,15 +93,15 @@ class ExecutionEngine {
                  const CompileOptions& options = {});
   /// Checks the tensors, then runs. Throws ArgumentError; see Executable::run.
   void run(Handle handle, const Views& inputs, const Views& outputs) const;
-  /// The hot path: pointers to the first elements of inputs, then outputs; nothing is checked but index tensors.
+  /// The hot path: pointers to the first elements of inputs, then outputs; only index tensors are checked.
   void run_unchecked(Handle handle, void* const* arguments) const;
   RunProfile profile(Handle handle, const Views& inputs, const Views& outputs) const;
   std::shared_ptr<const Executable> executable(Handle handle) const;
   /// The text of every stage of the compile behind \p handle, from parse to emit; compiles again to get them.
   std::vector<StageRecord> stage_texts(Handle handle) const;
 
-  /// The same on DLPack tensors. A compile for a GPU is for tensors that begin where these do: those that are not
-  /// aligned are among options.unaligned.
+  /// The same on DLPack tensors. A compile for a GPU is for tensors with the same alignment: unaligned tensors are
+  /// added to options.unaligned.
   std::vector<TensorInfo> infer_output_tensor_info(const std::string& name,
                                                    const std::vector<const DLTensor*>& inputs) const;
   Handle compile(const std::string& name, const std::vector<const DLTensor*>& inputs,

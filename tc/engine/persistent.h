@@ -8,17 +8,17 @@
 #include "tc/engine/compile/compile.h"
 #include "tc/engine/compile/nearest_mapping.h"  // IWYU pragma: export
 
-/// What compiles leave in the compilation cache and find there.
+/// The use of the compilation cache by compiles.
 namespace tc::engine {
 
-/// What its machine code is called, which depends on the tools that make it (MachineKind::code_tools).
+/// The key of its machine code, which depends on the tools that generate it (MachineKind::code_tools).
 cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
 
-/// Where code for \p target runs on this machine: its processor and threads, or the GPU that is nearest to the target;
-/// nowhere where it has none of that architecture.
+/// The circumstances of code for \p target on this machine: its processor and threads, or the GPU nearest to the
+/// target; empty without a GPU of that architecture.
 cache::Circumstances circumstances_here(const Target& target);
 
-/// \p options with the iterators of \p function named as in its canonical text, and the inverse. Names that are no
+/// \p options with the iterators of \p function named as in its canonical text, and the inverse. Names that are not
 /// iterators stay.
 ///
 ///   canonical(vector_along=n)         of O(n) = X(n); P(n) = O(n)       vector_along=i3/i5
@@ -26,37 +26,39 @@ cache::Circumstances circumstances_here(const Target& target);
 options::MappingOptions canonical(const options::MappingOptions& options, const Function& function);
 options::MappingOptions with_names_of(const Function& function, const options::MappingOptions& options);
 
-/// \p options as the cache keeps them for that key, not measured; to be filled and put.
+/// An entry of the cache with \p options for that key, without a measurement; to be filled and stored.
 cache::OptionsEntry options_entry(const Function& function, const std::vector<Argument>& arguments,
                                   const Target& target, const options::MappingOptions& options);
 
-/// The entry of \p cache whose options compiles for \p key and \p target take that run in \p here; nothing where there
-/// is none.
+/// The entry of \p cache whose options are used by compiles for \p key and \p target that run in \p here; nothing if
+/// there is none.
 std::optional<cache::OptionsEntry> entry_in_use(const cache::Cache& cache, const cache::Key& key, const Target& target,
                                                 const cache::Circumstances& here);
 
-/// The options of the cache for a compile whose options.mapping_from asks for them; of a GPU, where there are none for
-/// its target, those for the nearest one of the architecture. None where there are none.
+/// The options of the cache for a compile whose options.mapping_from requests them. If there are none for a GPU's
+/// target, the options for the nearest target of its architecture are used. Nothing if there are none.
 /// Throws OptionsError for MappingFrom::Tuned without any.
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                     const CompileOptions& options);
 
-/// The same for a def that is compiled in parts, which may have options of their own: none is no error.
+/// The same for a def that is compiled in parts. Because parts may have their own options, a missing entry is not an
+/// error.
 std::optional<options::MappingOptions> find_whole_mapping(const Function& function,
                                                           const std::vector<Argument>& arguments,
                                                           const CompileOptions& options);
 
-/// The machine code that options.cache has for options.mapping; null where it has none, or may not be asked.
-/// Code whose laws were not asked is not taken where options.stages.verify asks them.
+/// The machine code that options.cache has for options.mapping; null if it has none, or if it must not be used. If
+/// options.stages.verify is set, code that was compiled without invariant checks is not used.
 std::shared_ptr<const Executable> load_kept(const Function& function, const std::vector<Argument>& arguments,
                                             const CompileOptions& options);
-/// Keeps \p executable, which a compile with \p options made, in options.cache, if that may be. One of several parts is
-/// not kept: its parts are. A call of a library is not: it is found faster than read.
+/// Stores \p executable, made by a compile with \p options, in options.cache, if allowed. For an executable of
+/// several parts, only the parts are stored. A call of a library is not stored, because finding it is faster than
+/// reading it.
 void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
                const Executable& executable);
 
-/// The machine code that options.cache has for options.mapping; else compiled, and kept there.
-/// Code whose laws were not asked is not taken where options.stages.verify asks them.
+/// The machine code that options.cache has for options.mapping; otherwise it is compiled and stored there. If
+/// options.stages.verify is set, code that was compiled without invariant checks is not used.
 std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Function>& function,
                                                   const std::vector<Argument>& arguments,
                                                   const CompileOptions& options);

@@ -7,29 +7,29 @@
 
 namespace tc::autotuner {
 
-/// What became of options that were asked for: seconds of a run, infinity where they were of no use.
+/// The outcome of proposed options: seconds of a run, infinity for unusable ones.
 struct Trial {
   options::MappingOptions options;
   double seconds = 0;
 };
 
-/// A way to search. Laws:
+/// A search method. Its invariants:
 ///
-///   ask() gives no options twice, and fewer than asked for only when it finds no others;
-///   what it gives depends on the seed and on what it was told only;
-///   a search that restores the state() of another one goes on as that would.
+/// ask() returns no options twice, and fewer than requested only if it finds no others;
+/// its results depend only on the seed and on the trials it was told;
+/// a search that restores the state() of another one continues like it.
 class Search {
  public:
   virtual ~Search() = default;
 
   /// Options to be measured next.
   virtual std::vector<options::MappingOptions> ask(int count) = 0;
-  /// What became of them; also of options that were not asked for.
+  /// Reports outcomes, also of options that were not proposed.
   virtual void tell(const std::vector<Trial>& trials) = 0;
 
-  /// What restore() takes to go on from here, in another process too.
+  /// The text from which restore() continues, also in another process.
   virtual std::string state() const = 0;
-  /// Throws ArgumentError for a text that is no state of such a search.
+  /// Throws ArgumentError for a text that is not a state of such a search.
   virtual void restore(const std::string& state) = 0;
 };
 

@@ -14,12 +14,12 @@
 
 namespace tc::autotuner {
 
-/// Called in the process of a candidate, by tests: after "compile" and "finish", and after each "run" with what it
-/// computed.
+/// Called by tests in the process of a candidate: after "compile" and "finish", and after each "run" with its
+/// outputs.
 using Hook =
     std::function<void(const std::string& step, const std::string& options, const std::vector<TensorView>& outputs)>;
 
-/// What all jobs of a problem share.
+/// The data that all jobs of a problem share.
 struct JobContext {
   Problem problem;
   std::shared_ptr<const engine::Function> function;
@@ -32,7 +32,8 @@ struct JobContext {
   Hook hook;
 };
 
-/// Jobs, each run in a process of its own. A reply begins with the name of a status; those of failures end with a note.
+/// Jobs, each run in a process of its own. A reply begins with the name of a status; the reply of a failure ends with
+/// a note.
 ///
 ///   reference interpreted|compiled         ok                       results into the shared memory
 ///   predict <options>                      ok <seconds>
@@ -41,17 +42,17 @@ struct JobContext {
 ///   measure <image> <best> <seconds>       ok <least> <quartiles> <runs> | slow <seconds>
 ///   compare <seconds> <seed> <image>...    ok <timings of image 1>...
 ///
-/// The reference is computed on a processor, with the default options, whatever the target is. `measure` and `compare`
-/// run on \p device, a GPU where the target is one, and check results first. `best` is the time so far, in seconds, 0
-/// for none; `seconds` are for measuring. `compare` measures in rounds, in orders drawn from `seed`; timings_of() reads
-/// what it says of each image. The constants of the problem are bound in what `compile` gives, and
-/// `derivation` is CompileOptions::derivation. What `predict` gives is engine::predict_seconds().
-/// What `finish` says of the stages of its compile, each with its text, is for stages_of().
+/// The reference is computed on a processor, with the default options, for any target. `measure` and `compare` run on
+/// \p device, which is a GPU if the target is one, and check results first. `best` is the time so far, in seconds, 0
+/// for none; `seconds` are for measuring. `compare` measures in rounds, in orders drawn from `seed`; timings_of()
+/// reads its reply for each image. `compile` binds the constants of the problem, and `derivation` is
+/// CompileOptions::derivation. `predict` returns engine::predict_seconds(). stages_of() reads the stages, with their
+/// texts, in the reply to `finish`.
 Message run_job(const JobContext& context, int device, const Message& job);
 
-/// The timings of an image that the reply to `compare` tells by \p bytes, one a round.
+/// The timings of an image, one for each round, from \p bytes of the reply to `compare`.
 Timings timings_of(const std::string& bytes);
-/// The stages that the reply to `finish` tells of by \p bytes.
+/// The stages from \p bytes of the reply to `finish`.
 std::vector<StageRecord> stages_of(const std::string& bytes);
 
 }  // namespace tc::autotuner

@@ -11,23 +11,23 @@
 
 namespace tc::autotuner {
 
-/// What became of a candidate.
+/// The outcome of a candidate.
 enum class Status : std::uint8_t {
   Ok,         ///< right, and timed
-  Same,       ///< the same machine code as an earlier one, whose time it has
-  Slow,       ///< given up after a run that took much longer than the best
-  Wrong,      ///< other results than the reference
+  Same,       ///< the same machine code, and therefore the same time, as an earlier one
+  Slow,       ///< abandoned after a run that took much longer than the best
+  Wrong,      ///< results differ from the reference
   Crashed,    ///< its process ended
   TimedOut,   ///< its process was ended
   Exhausted,  ///< memory, or a limit of the compiler
-  Rejected,   ///< the compiler refused it
+  Rejected,   ///< the compiler rejected it
 };
 
 /// "ok", "same", "slow", "wrong", "crash", "timeout", "resource", "rejected", and back; Crashed for other texts.
 const char* name(Status status);
 Status parse_status(const std::string& text);
 
-/// In place of the number of a GPU: a processor.
+/// Stands for a processor instead of the number of a GPU.
 inline constexpr int no_gpu = -1;
 
 /// Options that were tried.
@@ -36,18 +36,18 @@ struct Candidate {
   Status status = Status::Crashed;
   double seconds = 0;    ///< of a run, the least of some samples; for failures 0
   double spread = 0;     ///< seconds between the quartiles
-  std::string code;      ///< identity of the machine code, "" where there is none
-  std::string note;      ///< what went wrong
+  std::string code;      ///< identity of the machine code, "" without code
+  std::string note;      ///< the reason of a failure
   int generation = 0;    ///< 0: the default options
   double at = 0;         ///< seconds since tuning began
   double predicted = 0;  ///< seconds of a run by the analytic model; 0: not predicted
   int device = no_gpu;   ///< the GPU that measured it
-  /// derive::derivation_text of the program that takes the place of the def; "": it is as it is written.
+  /// derive::derivation_text of the program that replaces the def; "": the def in its source form.
   std::string derivation = {};
 
   /// The job that compiles it: jobs.h.
   Message compile_job() const { return {"compile", options.to_text(), derivation}; }
-  /// Did it compile, run, and compute what it should?
+  /// Did it compile and run with right results?
   bool usable() const { return status == Status::Ok || status == Status::Same; }
 };
 
@@ -55,11 +55,11 @@ struct Candidate {
 struct Finalist {
   options::MappingOptions options;
   double seconds = 0, least = 0, spread = 0;  ///< median, least, between the quartiles
-  int runs = 0;                 ///< rounds; 0: there was no time for any, and the times are those of the search
+  int runs = 0;                 ///< rounds; 0: there was no time for any, and the times come from the search
   std::string derivation = {};  ///< as Candidate
 };
 
-/// How far tuning has come.
+/// The progress of a tuning.
 struct Progress {
   int generation = 0;
   int tried = 0, usable = 0, same = 0, slow = 0, failed = 0;
@@ -73,8 +73,8 @@ enum class Stop : std::uint8_t { Budget, Candidates, Exhausted, Cancelled };
 const char* name(Stop stop);
 
 struct TuneResult {
-  /// What calls took before, the best options of the cache, else the default ones, unless others are faster beyond
-  /// noise.
+  /// The fastest options beyond noise, or else the options that calls used before: the best ones of the cache, or the
+  /// default ones.
   Finalist best;
   Finalist standard;                                     ///< the default options
   std::vector<Finalist> finalists;                       ///< by time
@@ -84,8 +84,8 @@ struct TuneResult {
   int generations = 0;
   double elapsed = 0;
   bool kept = false;  ///< in the cache
-  /// What calls take from the cache afterwards. Those of the best, unless options injected by hand or of a folder that
-  /// goes before the cache's own are in their way, or the cache did not take them.
+  /// The options that calls use from the cache afterwards. They are the best ones, unless injected options or a
+  /// folder with precedence override them, or the cache did not accept them.
   options::MappingOptions used;
 
   /// Time of the standard options over that of the best ones; 1 without a measurement.

@@ -7,34 +7,34 @@
 
 namespace tc::autotuner {
 
-/// What a call took, the mean of the calls of a sample.
+/// The time of a call, the mean of the calls of a sample.
 struct Timing {
-  double wall = 0;     ///< seconds that passed
-  double cpu = 0;      ///< seconds that all threads ran, together
-  double longest = 0;  ///< seconds that the thread ran which ran longest
-  double own = 0;      ///< seconds that the calling thread ran, which never sleeps in a call
+  double wall = 0;     ///< wall time in seconds
+  double cpu = 0;      ///< CPU time of all threads together
+  double longest = 0;  ///< CPU time of the busiest thread
+  double own = 0;      ///< CPU time of the calling thread, which never sleeps in a call
 
-  /// Did the calling thread wait for a core, so that `wall` tells of other programs too?
+  /// Did the calling thread wait for a core, so that `wall` includes time of other programs?
   bool disturbed() const;
 };
 
-/// What an executable took, a timing a round.
+/// The times of an executable, one for each round.
 using Timings = std::vector<Timing>;
 
 /// Times \p run, \p calls calls, by the clocks of this process and its threads.
 Timing time_calls(const std::function<void()>& run, int calls);
 
-/// Seconds of a call, for each round: those that passed, or, where the call was disturbed, those that its threads ran,
-/// divided by how many ran at a time.
+/// Seconds of a call for each round: wall time or, if the call was disturbed, CPU time divided by the number of
+/// concurrent threads.
 std::vector<double> seconds_of(const Timings& timings);
 
-/// How many times as long as \p than the calls of \p of take: the median of the rounds. Rounds in which either was
-/// disturbed compare what threads ran, as many of them at a time in the one as in the other unless these numbers differ
-/// plainly. Both have as many rounds, at least one.
+/// The ratio of the times of \p of to \p than: the median of the rounds. Rounds in which either was disturbed compare
+/// CPU times, with equal numbers of concurrent threads unless these numbers differ clearly. Both have the same number
+/// of rounds, at least one.
 double ratio_of(const Timings& of, const Timings& than);
 
-/// Measures \p count things in rounds until \p ended, which is told how many rounds there have been, says so: each once
-/// a round, in an order drawn anew for each from \p seed.
+/// Measures \p count things in rounds until \p ended, called with the number of rounds, returns true. Each is
+/// measured once in a round, in a random order from \p seed.
 std::vector<Timings> measure_in_rounds(std::size_t count, const std::function<Timing(std::size_t)>& measure,
                                        const std::function<bool(int rounds)>& ended, std::uint64_t seed);
 

@@ -15,16 +15,17 @@ namespace tc::autotuner {
 /// A program that runs worker_main(), started by its command.
 class WorkerProcess {
  public:
-  /// Starts it; what it sends first says whether it has loaded. Throws ResourceError if there is no such program.
+  /// Starts the process, whose first message reports whether it has loaded. Throws ResourceError if the program does
+  /// not exist.
   WorkerProcess(const std::vector<std::string>& command, int data, const Message& problem);
-  /// Ends it and what it runs.
+  /// Ends the process and its children.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   int socket() const { return socket_; }
   pid_t process() const { return process_; }
-  /// Takes what it sent first. Throws ResourceError unless that says that it is ready.
+  /// Receives its first message. Throws ResourceError unless the process is ready.
   void take_greeting();
 
  private:
@@ -35,38 +36,38 @@ class WorkerProcess {
 
 struct Limits {
   double seconds = 30;
-  std::size_t memory = 0;  ///< bytes a job may take beside what its process has, its tensors and stacks; 0: no limit
+  std::size_t memory = 0;  ///< bytes that a job may use in addition to its process, its tensors and stacks; 0: no limit
 };
 
-/// Worker processes that take turns at jobs. Those that are missing start all at once, each takes its first job when it
-/// is ready. One that ends is started anew.
+/// A pool of worker processes for jobs. Missing workers start all at once, and each takes its first job when it is
+/// ready. A worker that ends is started again.
 class Workers {
  public:
   Workers(std::vector<std::string> command, int data, Message problem);
 
-  /// What each job is, made when its turn comes.
+  /// Creates a job when it is its turn.
   using MakeJob = std::function<Message(std::size_t index)>;
-  /// Called with the reply of each job as it ends, and the device it had.
+  /// Called at the end of each job with its reply and its device.
   using Done = std::function<void(std::size_t index, Message reply, int device)>;
   using Stop = std::function<bool()>;
 
-  /// Runs \p count jobs in order, one at a time for each of \p devices, which repeat where several jobs share one.
-  /// Gives up, and ends those under way, when stop() says so; returns whether all have been done.
+  /// Runs \p count jobs in order, one at a time for each of \p devices, with repetitions if several jobs share one.
+  /// If stop() returns true, running jobs are ended. Returns whether all jobs have been done.
   bool run(std::size_t count, const MakeJob& make, const Limits& limits, const std::vector<int>& devices,
            const Done& done, const Stop& stop);
   bool run(const std::vector<Message>& jobs, const Limits& limits, const std::vector<int>& devices, const Done& done,
            const Stop& stop);
-  /// One job; nothing where stop() ended it.
+  /// Runs one job; nothing if stop() ended it.
   std::optional<Message> run(const Message& job, const Limits& limits, int device, const Stop& stop);
 
  private:
   struct Seat {
     std::unique_ptr<WorkerProcess> worker;
     bool ready = false;              ///< has the worker loaded?
-    std::optional<std::size_t> job;  ///< that it has, or will have when it is ready
+    std::optional<std::size_t> job;  ///< the current job, or the first one while the worker is not ready
     double deadline = 0;             ///< on the steady clock
   };
-  /// What a run() was asked for.
+  /// The arguments of a run().
   struct Work {
     const MakeJob& make;
     const Limits& limits;

@@ -8,22 +8,22 @@
 
 namespace tc::engine {
 
-/// compile() or what stands for it: options.partition is Partition::One.
+/// compile() or a replacement; options.partition is Partition::One.
 using CompilePart = std::function<std::shared_ptr<const Executable>(const PartProblem&, const CompileOptions&)>;
 
-/// The problems of \p plan compiled by \p compile_part, several at a time, in as many threads as kernels run in, all
-/// within the limits of \p options. Throws what the first of them throws that fails; the others are told to stop.
+/// The problems of \p plan compiled by \p compile_part, in parallel, in as many threads as kernels use, within the
+/// limits of \p options. If one fails, the others are cancelled, and its exception is thrown.
 std::vector<std::shared_ptr<const Executable>> compile_parts(const GraphPlan& plan, const CompileOptions& options,
                                                              const CompilePart& compile_part);
 
-/// The executable of \p function for \p arguments that runs the executables of \p plan's problems part by part. Tensors
-/// between parts share one workspace, as long as they live; results are written where the caller wants them. Parts that
-/// options.constants alone decide run now, and what they give to others become constants.
+/// The executable of \p function for \p arguments that runs the executables of \p plan's problems part by part.
+/// Tensors between parts share one workspace according to their lifetimes, and results are written directly to the
+/// caller's outputs. Parts that depend on options.constants alone run now, and their results become constants.
 std::shared_ptr<const Executable> join_parts(const Function& function, const std::vector<Argument>& arguments,
                                              const GraphPlan& plan, const CompileOptions& options,
                                              const std::vector<std::shared_ptr<const Executable>>& executables);
 
-/// \p function run by the interpreter node by node, for inputs of which \p graph was made and outputs like \p arguments.
+/// \p function run by the interpreter node by node, for the inputs of \p graph and outputs like \p arguments.
 Executable::Interpreter graph_interpreter(graph::Graph graph, const std::vector<Argument>& arguments);
 
 }  // namespace tc::engine

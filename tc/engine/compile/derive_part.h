@@ -15,12 +15,12 @@
 
 namespace tc::engine {
 
-/// The key of \p program where \p options compile it, for code that runs here.
+/// The key of \p program compiled with \p options, for code that runs here.
 cache::DerivationKey derivation_key(const std::string& program, const std::set<std::string>& constants,
                                     const CompileOptions& options);
 
-/// Why the certificate of \p measured, which anyone may have written, does not prove that its program equals that of its key; ""
-/// where it does, or where there is none.
+/// The reason why the certificate of \p measured, which is not trusted, does not prove that its program is equivalent
+/// to the program of its key; "" if it does, or without a certificate.
 std::string why_unproved(const cache::MeasuredDerivation& measured);
 
 /// A program that rules derived from a part of a graph.
@@ -31,9 +31,9 @@ struct DerivableProgram {
   double seconds = 0;              ///< by the model; 0 where there is none
 };
 
-/// A part of a graph, and what can be derived from it.
+/// A part of a graph, and the programs derived from it.
 struct DerivablePart {
-  std::string name;  ///< of the def that is called, or written
+  std::string name;  ///< of the called def, or of the written tensor
   std::shared_ptr<const lang::InlinedDef> def;
   std::vector<TensorSpec> inputs;
   cache::DerivationKey key;
@@ -41,7 +41,7 @@ struct DerivablePart {
   std::vector<DerivableProgram> programs;
 };
 
-/// A program that takes the place of a part of a graph.
+/// A program that replaces a part of a graph.
 struct DerivedPart {
   lang::Def def;
   DerivedNode report;
@@ -49,32 +49,32 @@ struct DerivedPart {
   double gain_us() const { return report.before_us - report.after_us; }
 };
 
-/// Derives parts of graphs, equal ones once. Programs and parts are priced in the same way, by price_function() of what they
-/// are partitioned to in the layouts that a compile gives them, statements that constants decide at nothing. Constants are
-/// inputs of the graphs.
+/// Derives parts of graphs, equal parts once. Programs and parts are priced in the same way, by price_function() of
+/// their own parts in the layouts that a compile chooses; statements that depend on constants alone cost nothing.
+/// Constants are inputs of the graphs.
 class PartDerivations {
  public:
-  /// To depth options.derive, for targets, libraries and constants as \p options say.
+  /// To depth options.derive, for the target, libraries and constants of \p options.
   explicit PartDerivations(const CompileOptions& options);
 
-  /// The cheapest program that takes the place of \p part of \p graph; null where it stays. Where the cache has prices that
-  /// were measured of it, these say which; the proof is checked again. Else the cheapest of the programs that \p rules
-  /// derive, where it is cheaper by least_derived_gain, or least_gain_of_fewer_copies.
+  /// The cheapest program that replaces \p part of \p graph; null if the part stays. If the cache has measured prices
+  /// of the part, they decide, and the proof is checked again. Otherwise it is the cheapest program that \p rules
+  /// derive, if it is cheaper by least_derived_gain, or least_gain_of_fewer_copies.
   const DerivedPart* of(const graph::Graph& graph, const graph::Part& part, derive::Rules rules);
 
-  /// All that \p rules derive from \p part, \p most programs at most, to be measured. Nothing where nothing is derived from it:
-  /// it does not reduce, or the expression form has no words for it.
+  /// At most \p most programs that \p rules derive from \p part, to be measured. Nothing if the part has no
+  /// reduction, or if the expression form cannot represent it.
   std::optional<DerivablePart> programs_of(const graph::Graph& graph, const graph::Part& part, derive::Rules rules,
                                            std::size_t most) const;
 
-  /// Seconds that \p part of \p graph takes by the model as it is written; nothing where no model prices it.
+  /// The predicted seconds of \p part of \p graph in its source form; nothing without a model.
   std::optional<double> seconds_of(const graph::Graph& graph, const graph::Part& part) const;
-  /// The same where \p program, a def whose sizes are numbers, computes it.
+  /// The same if \p program, a def with numbers as sizes, computes it.
   std::optional<double> seconds_of(const graph::Graph& graph, const graph::Part& part,
                                    const std::string& program) const;
 
-  /// What \p certificate derives from \p part; nothing where it is about another program. Throws OptionsError where it
-  /// proves nothing.
+  /// The program that \p certificate derives from \p part; nothing if it is about another program. Throws
+  /// OptionsError if it is not a proof.
   std::optional<DerivedPart> given(const graph::Graph& graph, const graph::Part& part,
                                    const std::string& certificate) const;
 
@@ -98,7 +98,7 @@ class PartDerivations {
   graph::LayoutMode layouts_;
   std::set<std::string> constants_;
   std::map<std::string, std::optional<DerivedPart>> known_;
-  std::vector<std::shared_ptr<const lang::InlinedDef>> alive_;  ///< the defs whose addresses `known_` speaks of
+  std::vector<std::shared_ptr<const lang::InlinedDef>> alive_;  ///< the defs whose addresses are in `known_`
 };
 
 }  // namespace tc::engine

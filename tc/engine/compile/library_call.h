@@ -10,15 +10,15 @@
 
 namespace tc::engine {
 
-/// What libraries do about a def: a call, or why there is none.
+/// The choice of a library for a def: a call, or the reasons why there is none.
 struct LibraryChoice {
   std::optional<library::Call> call;
-  double speed = 1;  ///< of the call: how many times as fast as own code, where measured prices tell
+  double speed = 1;  ///< of the call relative to own code, if prices were measured
   std::vector<std::string> notes;
 };
 
-/// What options.libraries says: "none", "auto" or the name of a library, and behind a colon "finite", which takes every
-/// value that is computed to be finite: "onednn:finite".
+/// The meaning of options.libraries: "none", "auto" or the name of a library. The suffix ":finite" asserts that every
+/// computed value is finite: "onednn:finite".
 struct AskedLibraries {
   std::string name = "none";
   bool finite = false;
@@ -26,24 +26,26 @@ struct AskedLibraries {
   bool none() const { return name == "none"; }
   bool any() const { return name == "auto"; }
 };
-/// \p text read. Throws OptionsError that lists what it may be.
+/// Parses \p text. Throws OptionsError that lists the valid values.
 AskedLibraries asked_libraries(const std::string& text);
-/// \p text, if options.libraries may be that, libraries on this machine or not. Throws OptionsError as asked_libraries().
+/// \p text, if it is valid for options.libraries, whether or not the library is on this machine. Throws OptionsError
+/// as asked_libraries().
 std::string checked_libraries(std::string text);
 
 /// The file of \p cache that holds the prices of libraries, measured by a command and never by a compile.
 std::string library_prices_file(const cache::Cache& cache);
-/// What it holds for this machine, in options.cache; nothing where there is none.
+/// The prices for this machine in options.cache; nothing without any.
 std::optional<library::PriceTable> library_prices(const CompileOptions& options);
 
-/// The call of a library that computes \p function, which holds no calls, for \p arguments, as options.libraries says:
+/// The call of a library that computes \p function, which contains no calls, for \p arguments, according to
+/// options.libraries:
 ///
 ///   "none"     none
 ///   a name     the library's best routine for it, if it has one; OptionsError where the machine lacks the library
 ///   "auto"     the cheapest of all libraries and the compiler's own code; its own where nothing tells prices
 ///
-/// A routine that differs from the language for infinite values or NaN is one for it only where these are taken not to
-/// be. Libraries run on processors: there is none for another target. Throws OptionsError for another word.
+/// A routine that differs from the language for infinite values or NaN is used only if values are asserted to be
+/// finite. Libraries run on processors only. Throws OptionsError for other values.
 LibraryChoice choose_library_call(const Function& function, const std::vector<Argument>& arguments,
                                   const CompileOptions& options);
 

@@ -7,12 +7,12 @@
 
 namespace tc::engine {
 
-/// Notes that \p phase ran out of \p operations isl operations, and what follows from it.
+/// Reports that \p phase exhausted \p operations isl operations, and the consequence.
 void note_exhaustion(CompileState& state, const std::string& phase, unsigned long operations,
                      const std::string& consequence);
 
-/// Runs \p work with what is \p left of a quota of isl operations (0: no limit), from which it takes what was spent;
-/// false if that does not suffice.
+/// Runs \p work with the \p left operations of an isl quota (0: no limit) and subtracts the operations used; false if
+/// they do not suffice.
 template <typename Work>
 bool within_quota(CompileState& state, const polyhedral::Scop& scop, const std::string& phase, unsigned long& left,
                   Work&& work) {
@@ -28,8 +28,8 @@ bool within_quota(CompileState& state, const polyhedral::Scop& scop, const std::
   return true;
 }
 
-/// Runs \p work with so many isl operations to spend as the options say, for each of \p parts; on exhaustion notes it
-/// and runs \p otherwise.
+/// Runs \p work with the isl operations that the options allow for each of \p parts; on exhaustion, reports it and
+/// runs \p otherwise.
 template <typename Work, typename Otherwise>
 void with_quota(CompileState& state, const polyhedral::Scop& scop, const std::string& phase,
                 const std::string& consequence, std::size_t parts, Work&& work, Otherwise&& otherwise) {

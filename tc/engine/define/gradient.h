@@ -11,22 +11,23 @@
 
 namespace tc::engine {
 
-/// The gradient of a function: a function that is compiled, tuned and cached like any other. Its parameters are those of
-/// the function, the returns in `saved`, and the gradients `seeds` of returns; it returns the gradients of `wrt`.
+/// The gradient of a function: a function that is compiled, tuned and cached like any other. Its parameters are the
+/// function's parameters, the returns in `saved`, and the gradients `seeds` of returns; it returns the gradients of
+/// `wrt`.
 struct GradientFunction {
   std::shared_ptr<const Function> function;
   std::vector<std::string> wrt, saved, seeds;
-  std::vector<std::string> unread;  ///< parameters of which it needs sizes only
-  std::vector<std::string> notes;   ///< what costs speed
+  std::vector<std::string> unread;  ///< parameters of which only sizes are needed
+  std::vector<std::string> notes;   ///< reasons why it may be slow
 };
 
-/// The gradient of \p function, whose calls are written out for it, within \p limits. Throws as autodiff::differentiate and
+/// The gradient of \p function, with its calls inlined, within \p limits. Throws as autodiff::differentiate and
 /// run_supervised().
 GradientFunction gradient(const std::shared_ptr<const Function>& function, const autodiff::Options& options = {},
                           const Limits& limits = {});
 
-/// The Jacobian-vector product of a function. Its parameters are those of the function and `tangents`, one for each of
-/// `wrt`; it returns the tangents of `of`.
+/// The Jacobian-vector product of a function. Its parameters are the function's parameters and `tangents`, one for
+/// each of `wrt`; it returns the tangents of `of`.
 struct TangentFunction {
   std::shared_ptr<const Function> function;
   std::vector<std::string> tangents, wrt, of;
@@ -42,7 +43,8 @@ struct BatchedFunction {
   std::vector<std::string> batched;
 };
 
-/// \p function for a batch of the parameters in \p places, whose dimension stands there, within \p limits. Throws as
+/// \p function for a batch of the parameters in \p places, which maps them to the position of the batch dimension,
+/// within \p limits. Throws as
 /// autodiff::batch and run_supervised().
 BatchedFunction batch(const std::shared_ptr<const Function>& function, const std::map<std::string, int>& places,
                       const Limits& limits = {});

@@ -8,16 +8,17 @@
 
 namespace tc::engine {
 
-/// Writes what a person needs to see a failure again.
+/// Returns the text that is needed to reproduce a failure.
 using Reproduction = std::function<std::string()>;
 
-/// Throws the exception that is being handled as an Error; called from a catch clause only. An Error stays what it is,
-/// an InternalError gets \p reproduction's text behind its own, once. Want of memory becomes a ResourceError; all else
-/// (exceptions of Halide, isl and the standard library) an InternalError that says what was at work, \p where.
+/// Throws the exception that is being handled as an Error; called from a catch clause only. An Error is rethrown
+/// unchanged, except that the text of \p reproduction is appended to an InternalError once. Lack of memory becomes a
+/// ResourceError. Every other exception (of Halide, isl and the standard library) becomes an InternalError that names
+/// the work, \p where.
 [[noreturn]] void rethrow_typed(const char* where, const Reproduction& reproduction);
 
-/// The result of \p work, out of which nothing comes but an Error: see rethrow_typed(). \p reproduction is called only
-/// when it is needed.
+/// The result of \p work; exceptions are converted to an Error: see rethrow_typed(). \p reproduction is called only
+/// if needed.
 template <typename Work, typename Reproduce>
 auto with_typed_errors(const char* where, Reproduce&& reproduction, Work&& work) -> decltype(work()) {
   try {

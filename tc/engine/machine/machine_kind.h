@@ -9,21 +9,21 @@
 
 namespace tc::engine {
 
-/// What those who call, keep or measure code ask about the kind of machine that its target is. A part of its back end.
+/// Properties of a kind of machine that callers, caches and measurements of code need. A part of its back end.
 struct MachineKind {
-  bool own_memory;  ///< code runs on devices to whose memory tensors are copied; else in this process
-  std::string_view
-      no_model;         ///< why no model tells what code moves between caches, and how long it takes; "": there is one
-  bool shares_options;  ///< options measured on one machine serve others of its architecture
+  bool
+      own_memory;  ///< code runs on devices with their own memory, to which tensors are copied; otherwise in this process
+  std::string_view no_model;  ///< why there is no model of cache traffic and time; "": there is one
+  bool shares_options;        ///< options measured on one machine serve others of its architecture
 
-  std::string (*code_tools)();      ///< versions of what makes machine code beside this library; "" for nothing
+  std::string (*code_tools)();      ///< versions of other tools that generate machine code; "" for none
   std::string (*name)(int device);  ///< of a device of this machine; throws DeviceError
-  cache::Circumstances (*circumstances)(const Target& target);  ///< where code for \p target runs on this machine
-  /// What this machine can do at most in \p threads threads; zeros where that is not measured.
+  cache::Circumstances (*circumstances)(const Target& target);  ///< of code for \p target on this machine
+  /// The limits of this machine in \p threads threads; zeros if they are not measured.
   cpu::MachineLimits (*limits)(const Target& target, int threads, DType type);
 };
 
-/// That of \p target.
+/// The kind of machine of \p target.
 const MachineKind& machine_kind_of(const Target& target);
 
 /// This process, with its threads.

@@ -25,14 +25,14 @@ struct Argument {
   std::string name;
   TensorSpec spec;  ///< normalised
   bool output = false;
-  bool read = false;               ///< an output that accumulates into what the caller's buffer holds
+  bool read = false;               ///< an output that accumulates into the caller's buffer
   std::vector<std::int64_t> mins;  ///< index of the first element; zeros for inputs
   bool aligned = true;             ///< begins at a multiple of vector_alignment; false: anywhere, for GPUs
 };
 
-/// Where tensors of a GPU begin whose elements a thread moves several at once: at multiples of so many bytes.
+/// Alignment in bytes of GPU tensors, required if a thread moves several elements at once.
 constexpr std::uintptr_t vector_alignment = 16;
-/// Does \p data, of a tensor of \p spec, begin there? A tensor without dimensions does anywhere: it has one element.
+/// Is \p data, of a tensor of \p spec, aligned so? A tensor without dimensions always is, because it has one element.
 bool is_aligned(const TensorSpec& spec, const void* data);
 
 /// An input and an output that may be one tensor: each element of the input is read only to compute the same element
@@ -41,8 +41,8 @@ struct InPlace {
   int input = 0, output = 0;
 };
 
-/// Where a buffer of a launch comes from: an argument, by its index, a place in the workspace, in bytes, or a constant
-/// of the image, by its index.
+/// The source of a buffer of a launch: an argument by its index, an offset in the workspace in bytes, or a constant
+/// of the image by its index.
 struct ArgumentSlot {
   std::size_t index = 0;
 };
@@ -54,7 +54,7 @@ struct ConstantSlot {
 };
 using Slot = std::variant<ArgumentSlot, WorkspaceSlot, ConstantSlot>;
 
-/// A flag in the workspace that says a data-dependent subscript left its tensor.
+/// A flag in the workspace that is set if a data-dependent subscript is out of bounds.
 struct FlagTest {
   std::size_t offset = 0;
   std::string message;
@@ -68,81 +68,82 @@ struct FunctionCall {
 struct KernelCall {
   std::size_t module = 0, kernel = 0;
 };
-/// A routine of a library: Image::calls[call]. Its buffers are the arguments that the call speaks of, in order.
+/// A routine of a library: Image::calls[call]. Its buffers are the arguments of the call, in order.
 struct RoutineCall {
   std::size_t call = 0;
 };
-/// What a launch runs.
+/// The code of a launch.
 using LaunchCode = std::variant<FunctionCall, KernelCall, RoutineCall>;
 
-/// One piece of machine code, its buffers, and what to test when it has run. Launches that run the same code on other
-/// buffers share it.
+/// One piece of machine code, its buffers, and the flags to test after it has run. Launches that run the same code on
+/// other buffers share it.
 struct Launch {
   LaunchCode code;
   std::vector<Slot> slots;
   std::vector<FlagTest> tests;
-  std::string part = {};  ///< the name of the def that it computes a piece of: the function, or a part of it
+  std::string part = {};  ///< the name of the def that it belongs to: the function, or a part of it
 };
 
-/// What a compile made: everything a process needs to run it.
+/// The result of a compile: everything that a process needs to run it.
 struct Image {
   std::string function;  ///< name of the def
-  std::string source;    ///< the def as TC text, behind those that it calls
+  std::string source;    ///< the def as TC text, after the defs that it calls
   std::string target;
   std::string options;
   std::vector<Argument> arguments;
-  std::vector<Constant> constants;  ///< those bound to parameters in the order of these, behind the others
+  std::vector<Constant> constants;  ///< constants bound to parameters are last, in the order of the parameters
   std::vector<InPlace> in_place;    ///< none for kernels of GPUs: their arguments are __restrict__
   std::size_t workspace_bytes = 0;
-  std::size_t parts = 1;                       ///< that were compiled each by itself
+  std::size_t parts = 1;                       ///< that were compiled separately
   std::vector<Launch> launches;                ///< in order
   std::vector<cpu::ObjectCode> functions;      ///< for a CPU
   std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU: at least one, with the kernels
   std::vector<library::Call> calls = {};       ///< of routines of libraries
-  /// Sizes that the last argument tells, and strides: bind_sizes() makes executables of it. Not serialised.
+  /// Sizes and strides that are passed by the last argument: bind_sizes() makes executables of this image. Not
+  /// serialised.
   lang::SizeRanges symbolic = {};
 
   bool is_for_gpu() const { return !modules.empty(); }
   int input_count() const;
   /// The arguments and the constants that are bound to parameters, as the def takes them.
   std::vector<Argument> all_arguments() const;
-  /// Bytes that deserialise() takes back, in another process of the same target too.
+  /// Bytes that deserialise() reads, also in another process with the same target.
   std::string serialise() const;
-  /// Throws ArgumentError for bytes that are not, whole, what serialise() wrote. Only for trusted input: the bytes hold
-  /// machine code, and those of an attacker can do anything, here, in the constructor of Executable, or when it runs.
+  /// Throws ArgumentError for bytes that are not the complete result of serialise(). Only for trusted input: the
+  /// bytes contain machine code, so an attacker's bytes can do anything, here, in the constructor of Executable, or
+  /// when it runs.
   static Image deserialise(const std::string& bytes);
 };
 
-/// A node of a graph that an equal program computes.
+/// A node of a graph that is computed by an equivalent program.
 struct DerivedNode {
   std::string node;                    ///< the def that it calls, or stands in
   std::vector<std::string> rules;      ///< that were applied, in order
   std::string text;                    ///< the program, a def whose sizes are numbers
   std::string certificate;             ///< derive::derivation_text, which derive::check_derivation proves
-  double before_us = 0, after_us = 0;  ///< of the node as it is written, and derived
-  std::string source;  ///< of these: "model", "measured"; "given" without any, by CompileOptions::derivation
+  double before_us = 0, after_us = 0;  ///< of the node in its source form, and derived
+  std::string source;  ///< of these times: "model" or "measured"; "given" without times, by CompileOptions::derivation
 };
 
-/// What a compile cost and decided.
 /// A node of a graph as it was compiled.
 struct CompiledNode {
-  std::string name;                          ///< of the def it calls, or of what its statements write
+  std::string name;                          ///< of the called def, or of the tensor that its statements write
   std::vector<std::string> inputs, outputs;  ///< names of tensors
   std::size_t part = 0;                      ///< nodes of one part run as one
-  std::string runs;                          ///< "own code", a call of a library, or "folded": constants decide it
+  std::string runs;  ///< "own code", a call of a library, or "folded": it depends on constants alone
 };
 
 struct CompileStats {
   double milliseconds = 0;
-  bool from_cache = false;  ///< the machine code was not made but read
+  bool from_cache = false;  ///< the machine code was read instead of compiled
   std::vector<StageRecord> records;
-  std::vector<std::string> fallbacks;  ///< phases that ran out of quota and what was done instead
-  std::vector<std::string> notes;      ///< why libraries that were asked for are not called
-  std::string sizes;  ///< which sizes the code is for, where CompileOptions::dynamic names some, in words
-  std::vector<std::string> layouts;  ///< which tensors of a graph have layouts, and what conversions cost, in words
-  std::size_t folded_scales = 0;     ///< sums whose scales constants hold: CompileOptions::fold_scales
+  std::vector<std::string> fallbacks;  ///< phases that exhausted their quota, and the fallback used
+  std::vector<std::string> notes;      ///< reasons why requested libraries are not called
+  std::string sizes;  ///< the sizes that the code is for, in words, if CompileOptions::dynamic names some
+  std::vector<std::string> layouts;  ///< the tensors of a graph with layouts, and the cost of conversions, in words
+  std::size_t folded_scales = 0;     ///< sums with scales folded into constants: CompileOptions::fold_scales
   std::vector<DerivedNode> derived;  ///< the nodes of a graph that were derived, equal ones once
-  std::string graph;                 ///< where there are any of these: the graph as a text of defs
+  std::string graph;                 ///< the graph as a text of defs, if there is one
   std::vector<CompiledNode> nodes;   ///< of a graph, in order
   std::map<std::string, TensorSpec> tensors;  ///< of the graph
 };
@@ -154,8 +155,8 @@ struct RunProfile {
   std::vector<std::chrono::nanoseconds> launches = {};  ///< of profile(), on a CPU: inside each launch, in order
 };
 
-/// What becomes of tests of index tensors on a GPU: the run waits for them and throws, or it does not wait and they are
-/// kept for a later call. On a CPU they are done before the run ends.
+/// Handling of checks of index tensors on a GPU: the run waits for them and throws, or it keeps them for a later
+/// call. On a CPU they end before the run returns.
 enum class TestOutcome { Awaited, Kept };
 
 class GridRunner;
@@ -188,11 +189,11 @@ class Executable {
   /// The functions of the image, loaded.
   const std::vector<cpu::Kernel>& functions() const { return functions_; }
   bool interpreted() const { return interpreter_ != nullptr; }
-  /// Has this machine the instructions of the image? Of kernels of GPUs that shows when they are run.
+  /// Does this machine have the instructions of the image? For GPU kernels this is known only when they run.
   bool runs_here() const { return interpreter_ || grid_ || functions_.size() == image_.functions.size(); }
 
-  /// Throws ArgumentError, before anything is written, unless number, type, shape and strides are those compiled for,
-  /// no output overlaps itself, and none overlaps another tensor but as InPlace allows.
+  /// Throws ArgumentError, before anything is written, unless number, type, shape and strides equal the compiled
+  /// ones, no output overlaps itself, and no output overlaps another tensor except as InPlace allows.
   void check(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
   /// check, then the launches. Throws ArgumentError also for an index tensor with a value outside the tensor it
   /// indexes; the message says whether outputs have been written.
@@ -201,10 +202,11 @@ class Executable {
   /// The launches only; \p arguments are the first elements of inputs, then outputs. Does not allocate after the first
   /// run. Values of index tensors are tested all the same.
   void run_unchecked(void* const* arguments, TestOutcome outcome = TestOutcome::Awaited) const;
-  /// Throws EarlierRunError where a test of a run that kept it has failed by now, and forgets it. Does not wait.
+  /// Throws EarlierRunError if a kept check of an earlier run has failed by now, and forgets the check. Does not
+  /// wait.
   void check_earlier_runs() const;
-  /// Makes what a run on the current place (cuda::current_place) would else make first, kernels loaded and memory for
-  /// temporaries, so that a stream can be captured. Nothing for a CPU.
+  /// Loads kernels and allocates temporaries for the current place (cuda::current_place), as a first run would, so
+  /// that a stream can be captured. No effect on a CPU.
   void prepare() const;
   /// As run, with times, also of each launch.
   RunProfile profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;

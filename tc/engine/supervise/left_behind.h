@@ -8,16 +8,18 @@
 
 namespace tc::engine {
 
-/// The threads at work, some of which nobody waits for any more. When the process ends those that do not stop are halted where
-/// they stand in compiler code, so that they neither use what destructors have freed nor hold a lock of the allocator.
+/// The working threads, including threads that were left behind. At the end of the process, threads that do not stop
+/// are halted in compiler code, so that they neither use freed objects nor hold a lock of the allocator.
 
-/// Notes that \p thread (gettid()) is at work, which \p stop tells to end. Throws CancelledError at the end of the process.
+/// Registers \p thread (gettid()) as working; \p stop requests its end. Throws CancelledError at the end of the
+/// process.
 void begin_work(pid_t thread, std::function<void()> stop);
-/// Notes, from time to time, that work goes on: what it has made meanwhile is destroyed after it is stopped.
+/// Called from time to time while work continues, so that objects it has created meanwhile are destroyed after it is
+/// stopped.
 void note_work();
-/// Notes that the calling thread, \p thread, has ended its work.
+/// Removes the calling thread, \p thread, from the working threads.
 void end_work(pid_t thread);
-/// For as long as it lives the calling thread is at work, which heeds \p cancellation.
+/// Registers the calling thread as working for its own lifetime; the thread obeys \p cancellation.
 class AtWork {
  public:
   explicit AtWork(const Cancellation& cancellation);
@@ -25,14 +27,14 @@ class AtWork {
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
 };
-/// Tells all work to stop, and halts what has not done so 100 ms later.
+/// Requests all work to stop, and halts threads that have not stopped after 100 ms.
 void stop_all_work();
 
-/// How many threads may be left behind.
+/// The largest number of threads left behind at a time.
 int max_left_behind();
-/// How many are.
+/// The current number.
 int left_behind();
-/// Notes that nobody waits for the work of \p thread, which gets the lowest priority.
+/// Marks \p thread as left behind and gives it the lowest priority.
 void leave_behind(pid_t thread);
 
 }  // namespace tc::engine

@@ -7,7 +7,7 @@
 
 namespace tc::polyhedral {
 
-/// The laws of a nest of \p cluster. Throws OptionsError that shows the line and names the law that forbids it.
+/// Checks the rules of a nest of \p cluster. Throws OptionsError that shows the line and names the violated rule.
 ///
 ///   branches   there is one for each statement, in program order
 ///   digits     on the way to a statement the digits of each of its indices follow one another: the first has no mod, each
@@ -15,7 +15,7 @@ namespace tc::polyhedral {
 ///   cores      they run the outermost loop of the trunk, and no other
 ///   lanes      a branch has one loop in lanes, its innermost; the trunk has none, nor unrolled loops or units
 ///   sums       iterators of one statement stand in the trunk only with private sums, and only there
-///   machine    loops and steps are those of a processor, or those of a kernel where the nest says what it is launched with;
+/// machine    loops and steps are those of a kernel if the nest has a launch configuration, otherwise of a processor;
 ///              laws of these: check_grid_nest.h
 void check_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest);
 

@@ -9,7 +9,7 @@
 
 namespace tc::polyhedral {
 
-/// An index that loops of a nest run over: a member of the cluster's outer band, or an iterator of one statement.
+/// An index of loops of a nest: a member of the cluster's outer band, or an iterator of one statement.
 struct NestIndex {
   int statement = -1;  ///< position in Nest::branches; -1: a member of the band
   int number = 0;      ///< of the member, or the position in the statement's domain
@@ -17,8 +17,8 @@ struct NestIndex {
   bool operator==(const NestIndex&) const = default;
 };
 
-/// One digit of an index: floor(rest / step), where rest is what the digits of the same index above it leave, the index
-/// mod `mod`. The first digit has mod 0: rest is the index itself, counted from where its range begins.
+/// One digit of an index: floor(rest / step), where rest is the remainder of the index after its outer digits, the
+/// index mod `mod`. The first digit has mod 0, so rest is the index itself, relative to the begin of its range.
 ///
 ///   of 0 <= n < 1000:   n/240   n%240/48   n%48/16   n%16      5, 5, 3 and 16 iterations
 struct Digit {
@@ -28,25 +28,25 @@ struct Digit {
   bool operator==(const Digit&) const = default;
 };
 
-/// What runs the iterations of a loop: one after the other, unrolled code, the lanes of a vector, the cores, one
-/// instruction that sums products; on a GPU blocks along a dimension of the grid, threads along a dimension of a block,
-/// or all threads of a block.
+/// The kind of a loop: sequential, unrolled, vector lanes, cores, or one instruction that sums products; on a GPU
+/// also blocks along a dimension of the grid, threads along a dimension of a block, or all threads of a block.
 ///
-/// The loops of a branch that are on all threads count as one, the last of them fastest: its number mod the number of
-/// threads is the thread's number.
+/// The loops of a branch on all threads are numbered as one loop, the last of them fastest; the number mod the number
+/// of threads is the thread's number.
 enum class NestPlace { Serial, Unrolled, Lanes, Cores, Unit, Grid, Thread, Threads };
 
 struct NestLoop {
   Digit digit;
   NestPlace place = NestPlace::Serial;
   int dimension = 0;        ///< of the grid or of a block: 0, 1, 2 are x, y, z
-  std::int64_t blocks = 0;  ///< number n runs in block n mod `blocks`; 0: each in a block of its own
-  std::int64_t beside = 1;  ///< on all threads: so many consecutive numbers go to neighbouring threads
-  int slots = 0;            ///< copies are made for each iteration, those of so many are in memory at once; 0: none are
-  int lanes = 0;            ///< of the vector; its last lanes idle where the digit has fewer values
-  int width = 0, steps = 0;                 ///< of the unit: products that it sums, and how often (DotMapping)
-  bool with_private_sums = false;           ///< each iteration accumulates privately, then joins the result
-  std::optional<NestIndex> slides_along{};  ///< iterations read in the order of what they share with this index
+  std::int64_t blocks = 0;  ///< iteration n runs in block n mod `blocks`; 0: each iteration in its own block
+  std::int64_t beside = 1;  ///< on all threads: this many consecutive numbers go to neighbouring threads
+  int slots =
+      0;  ///< copies are made for each iteration, and the copies of this many iterations are in memory at once; 0: no copies
+  int lanes = 0;                            ///< of the vector; its last lanes are idle if the digit has fewer values
+  int width = 0, steps = 0;                 ///< of the unit: the products that it sums, and its steps (DotMapping)
+  bool with_private_sums = false;           ///< each iteration accumulates privately, then adds to the result
+  std::optional<NestIndex> slides_along{};  ///< iterations and this index share a sliding window
   int slide_step = 1;                       ///< elements from one value of that index to the next
 
   bool operator==(const NestLoop&) const = default;
@@ -57,7 +57,7 @@ inline NestLoop loop_over(const NestIndex& index, std::int64_t mod, std::int64_t
   return {.digit = {index, mod, step}};
 }
 
-/// A dense copy of what one read of a statement touches below it (PackMapping).
+/// A dense copy of the elements that one read of a statement accesses below it (PackMapping).
 struct NestCopy {
   int statement = 0;  ///< position in Nest::branches
   int read = 0;       ///< position in Statement::reads
@@ -69,30 +69,30 @@ struct NestCopy {
   bool operator==(const NestCopy&) const = default;
 };
 
-/// A copy in the memory that the threads of a block share of what one read of a statement touches below the loops over tiles and over
+/// A copy in shared memory of the elements that one read of a statement accesses below the loops over tiles and over
 /// blocks of the reduction (GridCopy).
 struct NestSharedCopy {
   int statement = 0;    ///< position in Nest::branches
   int read = 0;         ///< position in Statement::reads
-  int contiguous = -1;  ///< the iterator of the statement along which the copy is contiguous; -1: as the tensor is
+  int contiguous = -1;  ///< the iterator of the statement along which the copy is contiguous; -1: in the tensor's order
   int run_along = -1;   ///< the iterator along which `vector` elements are read at once
   std::int64_t vector = 1, beside = 1;
-  /// How elements come with several slots: on their own, or by way of registers.
+  /// With several slots: is the copy asynchronous, or held in registers?
   bool asynchronous = false;
 
   bool operator==(const NestSharedCopy&) const = default;
 };
 
-/// A tensor whose elements stay in a buffer while what is below runs.
+/// A tensor whose elements stay in a buffer while the inner loops run.
 struct NestKeep {
   std::string tensor;
   bool is_temporary =
-      false;  ///< nobody reads it behind the cluster: no loops empty the buffer, which it has where it fits
+      false;  ///< it is not read after the cluster, so no loops empty the buffer; it has a buffer if it fits
 
   bool operator==(const NestKeep&) const = default;
 };
 
-/// How kept tensors are copied in and out: in lanes along a member, the points of a tile unrolled or not.
+/// The loops that copy kept tensors in and out: vectorised along a member, with the points of a tile unrolled or not.
 struct NestCopyLanes {
   int member = 0, lanes = 0;
   bool unrolled = false;
@@ -105,14 +105,15 @@ struct NestSeparate {
   bool operator==(const NestSeparate&) const = default;
 };
 
-/// How statements run that a kernel has beside those of the program: they fill and empty what is kept, and join sums.
+/// Execution of the statements that a kernel adds to the program's: they fill and empty kept tensors, and combine
+/// sums.
 struct NestAdded {
   bool points_innermost = false, in_lanes = false, unrolled = false;
 
   bool operator==(const NestAdded&) const = default;
 };
 
-/// A step of the trunk, and the line of the text that it comes from; 0 where it comes from none.
+/// A step of the trunk, and its line in the text; 0 without a text.
 struct NestStep {
   std::variant<NestLoop, NestCopy, NestKeep, NestCopyLanes, NestSharedCopy, NestSeparate, NestAdded> what;
   int line = 0;
@@ -132,7 +133,7 @@ struct NestBranch {
   }
 };
 
-/// What a kernel is launched with, and the memory that it may use (GridClusterMapping).
+/// The launch configuration of a kernel, and the memory that it may use (GridClusterMapping).
 struct NestLaunch {
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads
   std::int64_t shared_bytes = 0, thread_elements = 128;

@@ -9,7 +9,7 @@
 namespace tc::polyhedral {
 
 /// The text of a nest: a line that names the statements, then a line for each step of the trunk, and one for each branch.
-/// Indentation shows what stands below what; it means nothing when the text is read.
+/// Indentation shows the nesting; it is ignored when the text is read.
 ///
 ///   nest of S0, S1
 ///     n/240 on cores                                 a digit (nest.h), and its place unless it is serial
@@ -39,10 +39,10 @@ namespace tc::polyhedral {
 ///         S0: m%64/4 on thread.y  n%64/4 on thread.x  m%4 unrolled  n%4 lanes
 ///         S1: k/16 with copies in 2 slots  k%16 unrolled  m%64/4 on thread.y  n%64/4 on thread.x  m%4 unrolled  n%4 lanes
 ///
-/// "k/4 on threads beside 2": of a loop that is counted as one with the others on all threads.
+/// "k/4 on threads beside 2": a loop that is numbered as one with the other loops on all threads.
 std::string to_string(const Nest& nest, const NestNames& names);
 
-/// How the text of a nest begins.
+/// The begin of the text of a nest.
 inline const std::string nest_headline = "nest of ";
 
 /// The line of \p launch in it.
@@ -52,8 +52,8 @@ std::string launch_text(const NestLaunch& launch);
 std::string step_text(const Nest& nest, const NestNames& names, std::size_t step);
 std::string branch_text(const Nest& nest, const NestNames& names, std::size_t branch);
 
-/// The nest that \p text says: parse_nest(to_string(n, names), names) == n. \p first_line is the number of its first line
-/// for the steps and messages. Throws OptionsError that shows the line, and says what is wrong with it.
+/// The nest of \p text: parse_nest(to_string(n, names), names) == n. \p first_line is the number of its first line
+/// for the steps and messages. Throws OptionsError that shows the line and the mistake.
 Nest parse_nest(const std::string& text, const NestNames& names, int first_line = 1);
 
 /// One of several nests in a text: from its line "nest of ..." to the next.
@@ -63,7 +63,7 @@ struct NestSection {
   int first_line = 1;  ///< of the whole text
 };
 
-/// The nests of \p text in order. Throws OptionsError where something stands before the first.
+/// The nests of \p text in order. Throws OptionsError for text before the first nest.
 std::vector<NestSection> nest_sections(const std::string& text);
 
 }  // namespace tc::polyhedral

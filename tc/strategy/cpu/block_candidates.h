@@ -10,8 +10,8 @@
 
 namespace tc::strategy {
 
-/// What \p mapping, which has the register tile of \p tiled, may become around it; prices tell which is best (price.h). The simplest
-/// comes first. Nothing where tiles may not be cut or have no rows.
+/// The candidates for the loops around the register tile of \p tiled in \p mapping, simplest first; prices select the
+/// best (price.h). Empty if tiles may not be cut or have no rows.
 ///
 ///   copies      each set of possible_packs.h, all of what is read twice or none; of matrices all, which need them
 ///   reduction   whole; cut so that the rows of a tile take some two thirds of the first cache, where all columns find them;
@@ -21,8 +21,9 @@ namespace tc::strategy {
 ///   rows        cut where they are packed: a quarter of the second cache
 ///   threads     each loop of thread_loops.h; copies that each thread would make whole are made by each or once for all
 ///
-/// Other members that index what is copied stand above the copy. As far as it has room, those stay below along which
-/// the tensor is contiguous, so that whole lines are read, and those above which copies of rows would be made again.
+/// Other members that index a copied tensor are above the copy. As far as the copy fits, members along which the
+/// tensor is contiguous stay below it, so that whole cache lines are read, and so do members above which copies of
+/// rows would be repeated.
 ///
 ///   before  register 8x48           C(m,n) +=! A(m,k) B(k,n)
 ///   after   register 8x48

@@ -18,8 +18,9 @@ struct TiledReduction {
   int rows = -1, columns = -1;
 };
 
-/// What copies, blocks and threads of a tiled reduction are chosen from: it, its machine, and what of its mapping is
-/// chosen already. Reads only. A member is one of the cluster's outer band, a read a position in Statement::reads; the
+/// The facts for the choice of copies, blocks and threads of a tiled reduction: the reduction, its machine, and the
+/// part of its mapping that is already chosen. Considers reads only. A member is one of the cluster's outer band, a
+/// read a position in Statement::reads; the
 /// reduction has a loop of its own for each iterator in `reduced`.
 struct ReductionView {
   ReductionView(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const TiledReduction& tiled,
@@ -38,7 +39,7 @@ struct ReductionView {
   std::vector<int> reduced;               ///< iterators, outermost first
   std::int64_t volume = 1;                ///< instances that go into one result
   bool matrices = false;                  ///< the register tile is one of matrices
-  std::int64_t element_bytes = 4;         ///< of what tiles read
+  std::int64_t element_bytes = 4;         ///< of the operands of tiles
 
   int member_count() const { return static_cast<int>(cluster.members.size()); }
   int read_count() const { return static_cast<int>(statement.reads.size()); }
@@ -47,7 +48,7 @@ struct ReductionView {
   std::int64_t points(int member) const { return mapping.members[member].points; }
   /// Iterations of \p member in one of its blocks.
   std::int64_t in_block(int member) const;
-  /// Members beside rows and columns.
+  /// Members other than rows and columns.
   std::vector<int> others() const;
 
   std::int64_t stride(int read, int iterator) const {
@@ -57,21 +58,21 @@ struct ReductionView {
     return iterator(member) >= 0 && contains(indices_[static_cast<std::size_t>(read)], iterator(member));
   }
 
-  /// Is anything packed above, or below, the loops over blocks, for the block alone?
+  /// Is any read packed above the loops over blocks, or below them for the block alone?
   bool is_packed(bool below_blocks) const;
-  /// Does \p member index what is packed there?
+  /// Does \p member index a read that is packed there?
   bool indexes_copy(int member, bool below_blocks) const;
 
   /// Instances that go into one result in one iteration of the reduced loop along \p iterator, at least one.
   std::int64_t inner_volume(int iterator) const;
   /// Instances that go into one result in one block of the reduction.
   std::int64_t depth() const;
-  /// What blocks may take of the second cache, and of the third.
+  /// The bytes of the second cache, and of the third, that blocks may use.
   std::int64_t near_bytes() const { return target.l2_bytes / 2; }
   std::int64_t far_bytes() const { return target.l3_bytes / 2 / target.cores; }
-  /// What a copy of all rows or all columns, \p member, takes.
+  /// The bytes of a copy of all rows or all columns, \p member.
   std::int64_t bytes_of_all(int member) const { return count_product(extent(member), volume * element_bytes); }
-  /// Rows or columns of a block that takes \p bytes, at least one.
+  /// The rows or columns of a block of \p bytes, at least one.
   std::int64_t iterations_in(std::int64_t bytes) const;
 
  private:

@@ -9,7 +9,7 @@ namespace tc::strategy {
 /// Instructions of one iteration of a loop beside its body: a step, a test with its branch.
 inline constexpr double loop_instructions = 2;
 
-/// The cycles of all instances of statement number \p index of \p cluster in \p nest, with what it touches in the first
+/// The cycles of all instances of statement number \p index of \p cluster in \p nest, with all data in the first
 /// cache.
 ///
 ///   operations   vectors of points, once for each step of the loops around them

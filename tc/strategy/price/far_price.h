@@ -9,46 +9,49 @@
 
 namespace tc::strategy {
 
-/// Bytes that come from a level of memory and go back there, the runs of lines they lie in, and lines that wait for others of their set of the cache.
+/// Traffic with a level of memory: bytes in both directions, contiguous runs of cache lines, and lines that conflict
+/// with others of their cache set.
 struct FarBytes {
   double bytes = 0, runs = 0;
   double colliding = 0, written_colliding = 0;
-  double walks = 0;       ///< runs that begin in a page whose address the core does not remember
-  double unforeseen = 0;  ///< of the lines from memory, those that come before a core foresees how their runs go on
+  double walks = 0;       ///< runs that begin in a page without a TLB entry
+  double unforeseen = 0;  ///< lines from memory that arrive before the prefetcher recognises their run
 
   FarBytes& operator+=(const FarBytes& other);
   FarBytes& operator-=(const FarBytes& other);
   FarBytes& operator*=(double times);
 };
 
-/// What comes from the second cache, the third, and memory.
+/// Traffic from the second cache, the third cache, and memory.
 using FarLevels = std::array<FarBytes, 3>;
 struct FarTraffic {
   FarLevels all;
-  FarLevels copied;  ///< of all, what packed copies read
+  FarLevels copied;  ///< the part of it that packed copies read
 };
 
-/// What comes from the second cache, the third, and memory in one run of \p cluster that finds in each cache what the run
-/// before left there; \p nests are those of its statements, \p core_cycles what a core takes for each.
+/// Traffic from the second cache, the third cache, and memory in one run of \p cluster, with the caches as the
+/// previous run left them. \p nests are the nests of its statements, and \p core_cycles the core's cycles for each.
 ///
-/// A cache keeps what was used last. Where all that one execution of the loops from number d on touches fits, d the least,
-/// each tensor comes in once for each execution of loop d - 1, whose iterations find there what they share:
+/// Caches are LRU. Let d be the smallest number such that all data touched by one execution of the loops from number
+/// d on fits. Then each tensor is read once for each execution of loop d - 1, because the iterations of that loop
+/// reuse shared data:
 ///
 ///   trips(loops above d - 1) * bytes touched(from loop d - 1 on)        nothing where d is 0
 ///
-/// Of lines that fit by their bytes, those stay that their sets have room for: where an iteration of a loop touches L
-/// lines of a set of W ways, a line that the next iteration touches is gone with a probability of 1 - W / L.
+/// Lines that fit by their bytes may still be evicted by set conflicts: if an iteration of a loop touches L lines of
+/// a set with W ways, a line that the next iteration touches has been evicted with a probability of 1 - W / L.
 ///
-/// What the loop that threads share leaves the same, and what so comes once, comes into the own caches of each core.
+/// Data that does not depend on the parallel loop is read into the private caches of each core.
 ///
-/// How many stores of whole lines wait at once, by Little's law, is what a line takes to come over the time from one store
-/// to the next, core_cycles over the stores of a statement; other accesses fill the queues of a core.
+/// By Little's law, the number of outstanding stores of whole lines is the latency of a line divided by the time
+/// between two stores, which is core_cycles over the stores of a statement. Other accesses fill the queues of a core.
 ///
-/// A run goes on where it ended as long as prefetched lines wait for that: not where their sets have no room until then.
+/// A run continues where it ended as long as its prefetched lines stay in the cache, that is unless set conflicts
+/// evict them.
 ///
-/// Where not even one tile of the cluster fits, each statement is on its own in its loops. What is written comes in and goes
-/// back. Temporaries of a tile take room, and nothing more. Packed copies are tensors of their own, made in as many runs
-/// as loops stand above them, of which each reads what it copies.
+/// If not even one tile of the cluster fits, each statement is considered alone in its loops. Written lines are read
+/// and written back. Temporaries of a tile occupy space but cause no traffic. Packed copies are tensors of their own,
+/// made once for each iteration of the loops above them, and each time they read their source.
 FarTraffic far_bytes(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
                      const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
                      double buffer_bytes);

@@ -10,33 +10,35 @@
 
 namespace tc::strategy {
 
-/// An access with all it touches from each of its loops on.
+/// An access with the lines that it touches in each of its loops.
 struct FarReference {
   std::size_t statement = 0;
   const PricedAccess* access = nullptr;
-  double weight = 1;                              ///< 2: what comes in goes back
-  double moved = 1;                               ///< how often what is touched comes or goes
-  const polyhedral::PackMapping* pack = nullptr;  ///< it goes to this copy
+  double weight = 1;                              ///< 2: lines are also written back
+  double moved = 1;                               ///< number of times that the touched lines are moved
+  const polyhedral::PackMapping* pack = nullptr;  ///< it reads this copy
   bool reads_for_copy = false;                    ///< it is the copy's own read
   std::size_t place = 0;                          ///< of the copy: the first loop below it
   bool kept = false;                              ///< a buffer of one tile
   bool accumulated = false;                       ///< in registers while its statement's own loops run
-  bool square = false;                            ///< a tile reads its rows, each once, and transposes them
+  bool square = false;                            ///< a tile reads each of its rows once and transposes them
   std::vector<TouchedLines> touched;              ///< from loop number i on; the last: by one vector
-  TouchedLines under_way;                         ///< by the accesses that a core has under way at once
+  TouchedLines under_way;                         ///< by the outstanding accesses of a core
 };
 
-/// The accesses of \p cluster in \p mapping, and those of its copies. What a later one of a statement only repeats is left out.
+/// The accesses of \p cluster in \p mapping and of its copies. Accesses that repeat an earlier one of the same
+/// statement are omitted.
 ///
 ///   O += A B, B in panels      write O, read A, read B for the copy, read the copy
 ///
-/// \p nests are the loops of the statements, \p core_cycles what a core takes for each, \p buffer_bytes those of a tile's buffers.
+/// \p nests are the loops of the statements, \p core_cycles the cycles of a core for each, \p buffer_bytes the size
+/// of a tile's buffers.
 std::vector<FarReference> far_references(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
                                          const std::vector<StatementNest>& nests,
                                          const std::vector<double>& core_cycles, double buffer_bytes);
 
-/// How often \p reference runs loop number \p loop of \p nest: registers keep it along points on which it does not depend, and
-/// accumulators while the loops of a reduction run.
+/// The number of iterations of loop number \p loop of \p nest that execute \p reference: registers keep its value
+/// along independent points, and accumulators during the loops of a reduction.
 double trips_of(const FarReference& reference, const StatementNest& nest, std::size_t loop);
 
 }  // namespace tc::strategy

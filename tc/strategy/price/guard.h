@@ -7,7 +7,8 @@
 
 namespace tc::strategy {
 
-/// A condition on iterators of a statement outside of which its instances add nothing: that none of some linear forms is negative.
+/// A condition on iterators of a statement, that all linear forms are non-negative; where it is false, instances add
+/// nothing.
 struct Guard {
   struct Form {
     std::vector<std::int64_t> factor;  ///< of each of `iterators`
@@ -17,20 +18,21 @@ struct Guard {
   std::vector<Form> forms;
 };
 
-/// Of tiles, those of which some instances add something, and those of which all do.
+/// Fractions of tiles with some active instances, and with only active instances.
 struct GuardedShares {
   double some = 1, all = 1;
 };
 
-/// The conditions, on different iterators each, under which instances of \p statement, a sum, read what they add:
+/// The conditions under which instances of \p statement, a sum, read their terms; each iterator is in at most one of
+/// them:
 ///
 ///   O(n,w) += w + s >= 1 && w + s <= W ? X(n, w + s - 1) * K(s) : 0      { w + s - 1, W - w - s }
 ///
-/// None where a value is read without a condition, or conditions are others than these.
+/// None if a value is read without a condition, or if conditions have another form.
 std::vector<Guard> guards_of(const polyhedral::Statement& statement);
 
-/// Of the tiles with \p points of each iterator, of \p extent values, the shares that \p guard leaves; the conditions of a form are
-/// taken to hold in a tile where they hold in one of its corners. All of them where there are too many to look at.
+/// The shares of \p guard among the tiles with \p points of each iterator, of \p extent values. A form is assumed to
+/// hold in a tile if it holds in one of its corners. Returns 1 if there are too many tiles to examine.
 GuardedShares guarded_shares(const Guard& guard, const std::vector<double>& extent, const std::vector<double>& points);
 
 }  // namespace tc::strategy

@@ -10,37 +10,37 @@
 
 namespace tc::strategy {
 
-/// Cycles of one core, by what they are spent on.
+/// Cycles of one core, by kind of work.
 struct CorePrice {
-  double operations = 0;  ///< vectors of arithmetic, lanes that are idle among them
+  double operations = 0;  ///< vectors of arithmetic, including idle lanes
   double loads = 0, stores = 0, shuffles = 0;
-  double instructions = 0;  ///< all of these, and those of loops, as far as they may begin in a cycle
-  double latency = 0;       ///< of chains of additions, where there are too few beside each other
+  double instructions = 0;  ///< all of these and of loops, limited by the issue width
+  double latency = 0;       ///< of dependence chains of additions, if too few run in parallel
   double loops = 0;         ///< ends of loops, starts of tiles
 
-  /// What the busiest of them takes, a little of the others, and the ends of loops.
+  /// The largest term, a fraction of the others (port contention), and the ends of loops.
   double cycles(const MachineRates& rates) const;
 };
 
-/// What a cluster may take, term by term. Cycles are those of all work, as if one core did it.
+/// The predicted time of a cluster, term by term. Cycles are for all work on one core.
 struct Price {
   CorePrice core;                  ///< of statements
   CorePrice copies;                ///< of packed copies
   double core_cycles = 0;          ///< sum of the cycles of each statement and copy
   double copy_cycles = 0;          ///< of the copies alone
-  double copy_waits = 0;           ///< cycles that copies, which nothing else runs beside, wait for what they read
-  double stalls = 0;               ///< cycles of a core that waits for lines from memory longer than it looks ahead
-  FarLevels far{};                 ///< all that comes from each level
-  std::array<double, 3> cycles{};  ///< that what comes from no further takes, without what copies read
-  std::array<double, 3> waits{};   ///< of these, those in which no bytes come
+  double copy_waits = 0;           ///< cycles that copies wait for their inputs, because nothing overlaps with a copy
+  double stalls = 0;               ///< cycles that a core waits for lines from memory beyond its reorder window
+  FarLevels far{};                 ///< all traffic from each level
+  std::array<double, 3> cycles{};  ///< of the traffic that comes from exactly this level, without the reads of copies
+  std::array<double, 3> waits{};   ///< of these, cycles in which no bytes arrive (latency)
   double hertz = 1;                ///< cycles a second
-  double tasks = 1;   ///< iterations of the loop that threads share, a partial one counted as such; 1: they share none
-  double starts = 1;  ///< of loops on threads: that one and those that make copies once for all
-  double shared_lines = 0;  ///< of such copies
-  double borders = 0;       ///< runs that an iteration of that loop writes beside those of others
-  double torn_lines = 0;    ///< of what an iteration of that loop writes, those that others write to, too
+  double tasks = 1;         ///< iterations of the parallel loop, the last one possibly partial; 1: no parallel loop
+  double starts = 1;        ///< starts of parallel loops: that one, and the loops of shared copies
+  double shared_lines = 0;  ///< cache lines of shared copies
+  double borders = 0;       ///< contiguous runs of an iteration that end where another iteration's begin
+  double torn_lines = 0;    ///< cache lines that several iterations of the parallel loop write (false sharing)
   double busy = 1;          ///< cores that work on average
-  double threads = 0;       ///< cycles to start and to feed them, and that they wait for lines of others
+  double threads = 0;       ///< cycles to start threads, to distribute tasks, and to wait for lines of other cores
   double seconds = 0;       ///< on all cores of the target
 
   Price& operator+=(const Price& other);
@@ -49,8 +49,8 @@ struct Price {
   Price on(int cores, const MachineRates& rates) const;
 };
 
-/// What \p cluster may take on its target, mapped as \p mapping says, with temporaries of up to \p buffer_bytes a tile in
-/// local buffers. Nothing is carried out, compiled or measured, and isl is not asked: a few microseconds.
+/// The predicted time of \p cluster on its target with \p mapping, with temporaries of up to \p buffer_bytes for each
+/// tile in local buffers. Nothing is transformed, compiled or measured, and isl is not used: a few microseconds.
 ///
 ///   seconds = (core^p + far^p)^(1/p) + a share of waits that the core hides, over the cores that are busy
 ///   core      for each statement the busiest of: operations, loads, stores, shuffles, instructions; or the chain of its
@@ -59,8 +59,8 @@ struct Price {
 ///             of a run by its latency
 Price price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, std::int64_t buffer_bytes);
 
-/// The seconds of price() where they are less than \p limit; else some that are no less than it and no more than they: where the
-/// core alone takes that long, caches are not looked at.
+/// The seconds of price() if they are less than \p limit; otherwise a lower bound of them that is at least \p limit:
+/// if the core alone takes that long, caches are not considered.
 double price_up_to(double limit, const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
                    std::int64_t buffer_bytes);
 
