@@ -38,7 +38,7 @@ class Prose:
         if self.words >= SHORT:
             if self.what > MOST_WHAT:
                 yield f"'what' stands {self.what:.1f} times in 1000 words, at most {MOST_WHAT}: name the thing"
-            if self.those > MOST_THOSE:
+            if self.those > MOST_THOSE and self.those * self.words > 1500:  # a single one is no habit
                 yield f"'those' stands {self.those:.1f} times in 1000 words, at most {MOST_THOSE}: repeat the noun"
             if self.connectives < LEAST_CONNECTIVES:
                 yield (f"'because', 'however', 'therefore', 'since' and 'for example' stand {self.connectives:.1f} times in "
