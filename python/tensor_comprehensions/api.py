@@ -73,7 +73,7 @@ class Module:
         return "T" + (names[0] if names and names[0].startswith("[") else "." + (names[0] if names else "f"))
 
     def __repr__(self):
-        return f"<tensor_comprehensions.Module of {', '.join(self._functions)}>"
+        return f"<tensor_comprehensions.Module of {', '.join(self.__dict__.get('_functions', ()))}>"
 
 
 def _restored_module(origin: _Origin) -> Module:

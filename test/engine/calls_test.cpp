@@ -233,6 +233,21 @@ TEST(Warnings, AnIndexThatTakesTheSmallerOfTwoSizes) {
       << "sizes that must be equal at the call";
 }
 
+TEST(Warnings, ElementsThatAreNeverRead) {
+  auto codes = [](const std::string& text) {
+    std::vector<std::string> found;
+    for (const auto& warning : define(text).warnings) found.push_back(warning.code);
+    return join(found);
+  };
+  const std::string joined = "def f(float(M) A, float(N) B) -> (Y) { Y(i) = i < M ? A(i) : B(i - M)";
+  EXPECT_EQ(codes(joined + " }"), "TC211");
+  EXPECT_EQ(codes(joined + " where i in 0:M+N }"), "");
+  EXPECT_EQ(codes("def f(float(N) A) -> (Y) { Y(i) = i > 0 ? A(i - 1) : A(i) }"), "");
+  EXPECT_EQ(codes("def f(float(N) A) -> (Y) { Y(i) = A(i) + (true ? 0 : A(i)) }"), "");
+  EXPECT_EQ(codes("def f(int(N) A) -> (Y) { Y(i) = A(i) // 2\n}"), "TC010");
+  EXPECT_EQ(codes("def f(int(N) A) -> (Y) { Y(i) = A(i) // 2 rows\n  // 2\n}"), "");
+}
+
 TEST(Calls, WhatIsAcceptedAloneIsAcceptedInACall) {
   const std::pair<const char*, const char*> defs[] = {
       {"float(M,E) X", "(float(4,M,E/4) Y) { Y(h,m,d) = X(m, h*(E/4)+d) }"},

@@ -80,3 +80,9 @@ def test_define_is_interrupted():
         time.sleep(30)  # a machine that was faster than the timer
     assert time.monotonic() - start < 20
     timer.join()
+
+
+def test_a_quotient_of_python():
+    says(lambda: tc.define("def f(int(N) X) -> (Y) { Y(i) = X(i) // 2 }"), "'//' begins a comment", "written with '/'", type=tc.SyntaxError)
+    with pytest.warns(UserWarning, match="'//' begins a comment"):
+        tc.define("def f(int(N) X) -> (Y) {\n  Y(i) = X(i) // 2\n}")

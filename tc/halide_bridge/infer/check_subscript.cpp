@@ -114,6 +114,12 @@ void report_outside(DefState& state, const Subscript& s, const Environment& rang
 
 }  // namespace
 
+bool is_never_read(DefState& state, const Subscript& subscript, const Environment& ranges) {
+  auto conditions = inside(ranges);
+  conditions.insert(conditions.end(), subscript.guards.begin(), subscript.guards.end());
+  return !state.checker.feasible(conditions);
+}
+
 std::optional<bool> decide(DefState& state, const Expr& condition, const Environment& ranges) {
   const Expr simple = state.facts.simplify(condition);
   if (ir::is_const_one(simple)) return true;

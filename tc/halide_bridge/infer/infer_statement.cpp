@@ -268,7 +268,8 @@ void StatementInference::note_size(const std::string& iterator, const Subscript&
 void StatementInference::check() {
   const auto& place = state_.def.range;
   const auto& own = assignment_.target_range;
-  if (place.begin <= own.begin && own.end <= place.end) warn_of_sizes(state_, sizes_, given_);
+  const bool is_written = place.begin <= own.begin && own.end <= place.end;
+  if (is_written) warn_of_sizes(state_, sizes_, given_);
   for (const auto& iterator : iterators_) {
     const IndexBounds& bounds = ranges_.at(iterator);
     if (decide(state_, bounds.min <= bounds.max + 1, {}) != false) continue;
@@ -282,6 +283,8 @@ void StatementInference::check() {
   }
   for (const Subscript& s : subscripts_)
     if (!satisfied_.count(&s) && !waits_for_target(s)) check_subscript(state_, s, ranges_);
+  if (is_written)
+    for (const Subscript& s : subscripts_) warn_of_unread(state_, s, ranges_, given_);
   check_target();
 }
 

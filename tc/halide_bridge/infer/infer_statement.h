@@ -24,6 +24,9 @@ bool gives_ranges(DefState& state, const lang::Assignment& assignment, const lan
 /// \p ranges holds opaque values too.
 void check_subscript(DefState& state, const Subscript& subscript, const Environment& ranges);
 
+/// Are \p subscript's guards fulfilled nowhere in \p ranges? True only where that is proved.
+bool is_never_read(DefState& state, const Subscript& subscript, const Environment& ranges);
+
 /// Decides \p condition on sizes, for a statement over \p ranges: true (wherever the statement has an instance), false
 /// (it can never hold), or not known.
 std::optional<bool> decide(DefState& state, const Halide::Expr& condition, const Environment& ranges);

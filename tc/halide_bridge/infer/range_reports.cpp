@@ -136,4 +136,24 @@ void warn_of_sizes(DefState& state, const IteratorSizes& sizes_of, const std::se
   }
 }
 
+void warn_of_unread(DefState& state, const Subscript& subscript, const Environment& ranges,
+                    const std::set<std::string>& given) {
+  std::set<std::string> guarded;
+  for (const auto& guard : subscript.guards)
+    for (const auto& name : variables(guard)) guarded.insert(name);
+  const auto inferred = std::find_if(subscript.iterators.begin(), subscript.iterators.end(),
+                                     [&](const auto& name) { return !given.count(name) && guarded.count(name); });
+  const bool is_first = subscript.dimension == 0 && !subscript.in_exists;
+  if (subscript.guards.empty() || subscript.opaque || !is_first || inferred == subscript.iterators.end()) return;
+  if (!is_never_read(state, subscript, ranges)) return;
+  state.diagnostics.add(
+      {.code = "TC211",
+       .range = subscript.access->range,
+       .message = str("no element of '", subscript.tensor, "' is read here, because the condition holds for no '",
+                      *inferred, "' in ", print(ranges.at(*inferred), state.facts)),
+       .note = str("the range of '", *inferred, "' follows from the other accesses"),
+       .help = str("write the range that is meant, for example 'where ", *inferred, " in 0:...'"),
+       .is_error = false});
+}
+
 }  // namespace tc::halide_bridge

@@ -33,4 +33,11 @@ using IteratorSizes = std::map<std::string, std::map<std::string, const Subscrip
 /// \p given.
 void warn_of_sizes(DefState& state, const IteratorSizes& sizes, const std::set<std::string>& given);
 
+/// Warns that the element of \p subscript is never read, because its guards hold for none of \p ranges, where the range of an
+/// iterator among these follows from other accesses and is not \p given.
+///
+///   Y(i) = i < M ? A(i) : B(i - M)      with float(M) A: i in [0, M), so B is not read
+void warn_of_unread(DefState& state, const Subscript& subscript, const Environment& ranges,
+                    const std::set<std::string>& given);
+
 }  // namespace tc::halide_bridge

@@ -46,6 +46,7 @@ class Lexer {
         symbol();
     }
     push(TokenKind::End, at_);
+    for (const auto& comment : quotients_) report_quotient(comment);
     return std::move(tokens_);
   }
 
@@ -74,13 +75,39 @@ class Lexer {
   bool skip_blanks() {
     while (at_ < text_.size()) {
       if (text_[at_] == '#' || text_.substr(at_, 2) == "//")
-        at_ = std::min(text_.find('\n', at_), text_.size());
+        comment();
       else if (is_blank(text_[at_]))
         starts_line_ = text_[at_++] == '\n' || starts_line_;
       else
         return true;
     }
     return false;
+  }
+
+  /// Moves behind a comment. One that holds a number and closing braces alone, behind a word of the same line, may be meant
+  /// as a quotient of integers.
+  void comment() {
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    const std::string_view said = text_.substr(at_, end - at_);
+    const std::size_t number = said.find_first_not_of(" \t", 2);
+    const bool is_quotient = said[0] == '/' && number != std::string_view::npos && is_digit(said[number]) &&
+                             said.find_first_not_of("0123456789 \t})\r", number) == std::string_view::npos;
+    if (is_quotient && !tokens_.empty() && !starts_line_)
+      quotients_.push_back({static_cast<int>(at_), static_cast<int>(end)});
+    at_ = end;
+  }
+
+  /// An error where the comment hides a brace that the text needs, else a warning.
+  void report_quotient(SourceRange comment) {
+    const auto braces = [&](std::string_view brace) {
+      return std::count_if(tokens_.begin(), tokens_.end(), [&](const Token& token) { return token.text == brace; });
+    };
+    const bool hides = text_.substr(comment.begin, comment.end - comment.begin).find('}') != std::string_view::npos;
+    diagnostics_.add({.code = "TC010",
+                      .range = comment,
+                      .message = "'//' begins a comment, and this one looks like the divisor of a quotient",
+                      .help = "a quotient of integers is written with '/'; a comment that is meant may begin with '#'",
+                      .is_error = hides && braces("{") > braces("}")});
   }
 
   Token& push(TokenKind kind, std::size_t end) {
@@ -234,6 +261,7 @@ class Lexer {
   std::string_view text_;
   Diagnostics& diagnostics_;
   std::vector<Token> tokens_;
+  std::vector<SourceRange> quotients_;  ///< comments that look like divisors
   std::set<std::string_view> digit_names_;
   std::size_t at_ = 0;
   bool starts_line_ = true;

@@ -368,7 +368,8 @@ void check_length(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-File parse(const std::string& text, const std::string& name, const Cancellation& cancellation) {
+File parse(const std::string& text, const std::string& name, const Cancellation& cancellation,
+           std::vector<Diagnostic>* warnings) {
   check_length(text, name);
   File file;
   file.text = text;
@@ -380,6 +381,7 @@ File parse(const std::string& text, const std::string& name, const Cancellation&
     if (!diagnostics.has_errors()) throw InternalError("the parser stopped without a message");
   }
   diagnostics.throw_if_errors<SyntaxError>();
+  if (warnings) warnings->insert(warnings->end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
   return file;
 }
 
