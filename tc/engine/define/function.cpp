@@ -238,7 +238,8 @@ std::vector<Stage<DefineState>> make_stages() {
   Stage<DefineState> parse, check, inlining, infer;
   parse.name = "parse";
   parse.run = [](DefineState& state) {
-    state.parsed = lang::parse(state.text, state.name, state.cancellation, &state.warnings); };
+    state.parsed = lang::parse(state.text, state.name, state.cancellation, &state.warnings);
+  };
   parse.print = [](const DefineState& state) { return lang::print(state.parsed); };
   parse.parse = [](DefineState& state, const std::string& text) { state.parsed = lang::parse(text, state.name); };
   check.name = "check";
