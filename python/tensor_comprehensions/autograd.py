@@ -170,7 +170,7 @@ def call_in_autocast(function: Function, tensors: tuple, out):
 
 def record(function: Function, tensors: tuple):
     """Calls `function` and records it: a tensor requires grad, and torch does nothing else."""
-    if function._is_generic:
+    if function._stands_for_many:
         tensors = tuple(in_autocast(tensors, places_by_type(function)))
         function = function._for_values(tensors)
     node = function.__dict__.get("_node") or node_of(function)

@@ -76,7 +76,7 @@ class Function(_core.Function):
     _operator_made: Any
     _op_of_jax: Any
     _batchable_of_jax: Any
-    _is_generic = False
+    _stands_for_many = False
 
     def __init__(self, definition: _core.Definition, settings: _core.Settings, origin: Optional[_Origin] = None):
         super().__init__(definition, settings)

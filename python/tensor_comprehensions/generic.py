@@ -1,8 +1,8 @@
-"""Generic defs: one text for many element types and ranks."""
+"""Defs that stand for many: for element types and ranks, and functions made of such defs."""
 
 import functools
 import numbers
-from typing import Any, Callable, Optional, Tuple, Union
+from typing import Any, Callable, Collection, Optional, Tuple, Union
 
 from .function import Function, Inference, _Origin
 from .typed import Given, Out, Tensor
@@ -14,10 +14,13 @@ Kind = Optional[Tuple[str, int]]
 class GenericFunction(Function):
     """A def with type names or leading dimensions: a function for each choice of these, made when it is first called so."""
 
-    _is_generic = True
+    _stands_for_many = True
 
-    def _for_values(self, given) -> Function:
-        return self if self._type_names() is None else self._for_kinds(tuple(map(kind_of, given)))
+    def _for_values(self, given, batched: Collection[int] = ()) -> Function:
+        if self._type_names() is None:
+            return self
+        kinds = map(kind_of, given)
+        return self._for_kinds(tuple(kind and (kind[0], kind[1] - (place in batched)) for place, kind in enumerate(kinds)))
 
     def _for_kinds(self, kinds: Tuple[Kind, ...]) -> Function:
         """The function for arguments of these kinds, one for each parameter."""
@@ -29,15 +32,18 @@ class GenericFunction(Function):
 
     def _usual(self) -> Function:
         """The function for float32 and one leading dimension, which knows names of parameters and returns."""
+        if self._type_names() is None:
+            return self
         parameters, _ = self._signature()
         return self._for_kinds(tuple((dtype, len(dims or ())) for _, dtype, dims, _ in parameters))
 
 
-class OfGeneric(Function):
-    """A def that is made of a generic one: made of the instance that its arguments ask for."""
+class MadeOfMany(Function):
+    """A def that is made of one that stands for many: made of the one that its arguments ask for."""
 
     _base: GenericFunction
     _make: Callable[[Function], Function]
+    _batched_places: Collection[int]
 
     def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any:
         given = self._in_order(*tensors, **named)
@@ -47,16 +53,12 @@ class OfGeneric(Function):
         given = self._in_order(*tensors, **named)
         return self._for_values(given).infer(*given)
 
-    def _for_values(self, given) -> Function:
-        kinds = self._kinds_of_base(tuple(map(kind_of, given)))
+    def _for_values(self, given, batched: Collection[int] = ()) -> Function:
+        function = self._base._for_values(given[: len(self._base._parameters())], self._batched_places)
         made = self.__dict__.setdefault("_instances", {})
-        if kinds not in made:
-            made[kinds] = self._make(self._base._for_kinds(kinds))
-        return made[kinds]
-
-    def _kinds_of_base(self, kinds: Tuple[Kind, ...]) -> Tuple[Kind, ...]:
-        """The kinds of the generic def's arguments, which come first."""
-        return kinds[: len(self._base._parameters())]
+        if function not in made:
+            made[function] = self._make(function)
+        return made[function]
 
     def __reduce__(self):
         from .transforms import made_again
@@ -64,18 +66,19 @@ class OfGeneric(Function):
         return made_again, self._made_of
 
 
-def of_generic(kind: type, function: GenericFunction, make: Callable[[Function], Function], **methods) -> Any:
-    """A function of class `kind` made of each instance of `function` by `make`."""
+def made_of_many(kind: type, function: GenericFunction, make: Callable[[Function], Function], batched: Collection[int] = ()) -> Any:
+    """A function of class `kind`, made by `make` of each function that `function` stands for. The arguments at the places `batched` have one
+    dimension more than those of `function`."""
     usual = make(function._usual())
-    made = _class_of(kind, tuple(methods.items()))(usual._definition(), function._settings())
+    made = _class_of(kind)(usual._definition(), function._settings())
     made._origin = usual._origin
-    made.__dict__.update(usual._attributes(), _base=function, _make=make, _made_of=(function, usual._made_of[1]))
+    made.__dict__.update(usual._attributes(), _base=function, _make=make, _batched_places=batched, _made_of=(function, usual._made_of[1]))
     return made
 
 
 @functools.lru_cache(maxsize=None)
-def _class_of(kind, methods) -> type:
-    return type(kind.__name__, (OfGeneric, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__, **dict(methods)})
+def _class_of(kind) -> type:
+    return type(kind.__name__, (MadeOfMany, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
 
 def kind_of(given) -> Kind:

@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 from . import _core
 from .autograd import in_autocast, node_of, places_by_type
 from .function import Function
-from .generic import GenericFunction, kind_of
+from .generic import GenericFunction
 from .transforms import grad, made_again, vmap
 
 _libraries: Dict[str, tuple] = {}
@@ -93,10 +93,9 @@ class _Call:
 
     def of(self, tensors, batched=()) -> "_Call":
         """The call of the def for `tensors`, where it is generic; those in the places `batched` have the dimension of a batch."""
-        if not (isinstance(self.function, GenericFunction) and self.function._is_generic):
+        if not isinstance(self.function, GenericFunction):
             return self
-        kinds = map(kind_of, tensors[: len(self.inputs)])
-        function = self.function._for_kinds(tuple(kind and (kind[0], kind[1] - (place in batched)) for place, kind in enumerate(kinds)))
+        function = self.function._for_values(tensors[: len(self.inputs)], batched)
         if function not in self.concrete:
             self.concrete[function] = _Call(function)
         return self.concrete[function]
@@ -119,7 +118,7 @@ class _Call:
 
     def empty(self, *tensors):
         """A tensor for each return."""
-        if self.function._is_generic:
+        if self.function._stands_for_many:
             return self.of(tensors).empty(*tensors)
         inputs = tensors[: len(self.inputs)]
         like = next((t for t in tensors if t.device.type != "cpu"), tensors[0] if tensors else None)
@@ -271,10 +270,16 @@ def call_traced(function: Function, tensors: tuple, out, named: dict):
         given.append(named[name])
     if len(given) > len(types) or len(named) > len(types) - len(tensors):
         raise _core.ArgumentError(f"'{function.name}' takes {len(types)} tensors, others were given too")
-    if function._is_generic:
+    if function._stands_for_many:
         given = in_autocast(given, places_by_type(function))
+    values = tuple(given[place] for place in _value_places(function))
+    if values:
+        kinds = tuple((tensor.dtype, tensor.dim()) if isinstance(tensor, torch.Tensor) else None for tensor in given)
+        name = _name_for_values(function, values, kinds)
+    else:
+        name = function._operator_name()
     given = [_as_tensor(value, given[like].dtype if like >= 0 else getattr(torch, dtype)) for value, (_, dtype), like in zip(given, types, _type_givers(function))]
-    operator = getattr(torch.ops.tc, function._operator_name()).default
+    operator = getattr(torch.ops.tc, name).default
     return _into(function, operator, given, out)
 
 
@@ -290,12 +295,24 @@ def _type_givers(function):
     return tuple(places.get(type_name, -1) for _, type_name, _ in parameters)
 
 
+def _value_places(function):
+    """The places of the parameters whose values belong to the program."""
+    return tuple(function._parameters().index(name) for name in function._valued_parameters())
+
+
+def _name_for_values(function, values, kinds):
+    """The name of the operator for `values` of these parameters and arguments of `kinds`."""
+    of_kinds = tuple(kind and (str(kind[0]).rpartition(".")[2], kind[1]) for kind in kinds)
+    instance = function if function._type_names() is None else function._for_kinds(of_kinds)
+    return operator_of(function._specialised(instance, tuple(zip(function._valued_parameters(), values))))._opname
+
+
 def _buffer_places(function):
     return tuple(place for place, (_, _, _, accumulates) in enumerate(function._signature()[1]) if accumulates)
 
 
-for _constant in (_parameter_types, _type_givers, _buffer_places):
-    _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
+for _constant in (_parameter_types, _type_givers, _value_places, _name_for_values, _buffer_places):
+    _constant._dynamo_marked_constant = True  # type: ignore[attr-defined, union-attr]
 
 
 def _as_tensor(value, dtype):

@@ -5,7 +5,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 
 from . import _core
 from .function import Function, _derived
-from .generic import GenericFunction, of_generic
+from .generic import GenericFunction, made_of_many
 from .typed import Dims
 
 
@@ -69,8 +69,8 @@ def grad(
     """
     _check(function, "grad")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
-    if isinstance(function, GenericFunction) and function._is_generic:
-        return of_generic(Gradient, function, lambda instance: grad(instance, wrt, of, save=save))
+    if isinstance(function, GenericFunction):
+        return made_of_many(Gradient, function, lambda instance: grad(instance, wrt, of, save=save))
     definition, *lists = function._gradient(wrt, of, save)
     parts: Dict[str, Any] = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, lists)))
     parts["_made_of"] = function, _way("grad", *_places(function, wrt, of), [int(bool(save))])
@@ -84,8 +84,8 @@ def jvp(function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Se
     """
     _check(function, "jvp")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
-    if isinstance(function, GenericFunction) and function._is_generic:
-        return of_generic(Tangent, function, lambda instance: jvp(instance, wrt, of))
+    if isinstance(function, GenericFunction):
+        return made_of_many(Tangent, function, lambda instance: jvp(instance, wrt, of))
     definition, *lists = function._tangent(wrt, of)
     parts: Dict[str, Any] = dict(zip(("tangents", "wrt", "of"), map(tuple, lists)))
     parts["_made_of"] = function, _way("jvp", *_places(function, wrt, of))
@@ -103,19 +103,14 @@ def vmap(function: Function, in_dims: Dims = 0, out_dims: int = 0) -> Batched:
     in_dims = [in_dims] * len(parameters) if isinstance(in_dims, int) else list(in_dims)
     if len(in_dims) != len(parameters):
         raise _core.ArgumentError(f"'{function.name}' has {len(parameters)} parameters, in_dims has {len(in_dims)}")
-    if isinstance(function, GenericFunction) and function._is_generic:
-        make = lambda instance: vmap(instance, in_dims, out_dims)
-        return of_generic(Batched, function, make, _kinds_of_base=lambda self, kinds: _without_batch(kinds, in_dims))
+    if isinstance(function, GenericFunction):
+        places_of_batch = [place for place, dim in enumerate(in_dims) if dim is not None]
+        return made_of_many(Batched, function, lambda instance: vmap(instance, in_dims, out_dims), places_of_batch)
     places = {name: place for (name, *_), place in zip(parameters, in_dims) if place is not None}
     places.update({name: out_dims for name, *_ in returns})
     definition, batched = function._batch(places)
     made_of = function, _way("vmap", in_dims, [out_dims])
     return _derived(Batched, definition, function, batched=tuple(batched), _made_of=made_of)
-
-
-def _without_batch(kinds, in_dims):
-    """The kinds of arguments of a def for those of its batch."""
-    return tuple((kind[0], kind[1] - 1) if kind and place is not None else kind for kind, place in zip(kinds, in_dims))
 
 
 def made_again(function: Function, way: str) -> Function:

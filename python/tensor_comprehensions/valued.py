@@ -1,21 +1,29 @@
 """Defs whose ranges or strides are made of the values of scalar parameters."""
 
 import operator
-from typing import Any, Union
+import sys
+from typing import Any, Collection, Tuple, Union
 
 from . import _core
 from .function import Function, Inference, _defined, _Origin
 from .generic import GenericFunction
 from .typed import Given, Out, Tensor
 
+Values = Tuple[Tuple[str, int], ...]
+
 
 class ValuedFunction(GenericFunction):
     """A def with integer scalar parameters that ranges or strides are made of: a function for each of their values, made when it is first called with them."""
 
     _MOST = 64
-    _is_generic = False  # what is made of it, is made for values
+    _USUAL = (1, 2, 3)
+    """Values to find one function with that is legal: its names are the same for all of them."""
 
     def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any:
+        if "torch" in sys.modules and sys.modules["torch"].compiler.is_compiling():
+            from .operators import call_traced
+
+            return call_traced(self, tensors, out, named)
         given = self._in_order(*tensors, **named)
         return self._for_values(given)(*given, out=out)
 
@@ -23,10 +31,21 @@ class ValuedFunction(GenericFunction):
         given = self._in_order(*tensors, **named)
         return self._for_values(given).infer(*given)
 
-    def _for_values(self, given) -> Function:
+    def _for_values(self, given, batched: Collection[int] = ()) -> Function:
         names = self._parameters()
         values = tuple((name, self._value(name, given[names.index(name)])) for name in self._valued_parameters())
-        instance = super()._for_values(given)
+        return self._specialised(super()._for_values(given, batched), values)
+
+    def _usual(self) -> Function:
+        instance = super()._usual()
+        for value in self._USUAL:
+            try:
+                return self._specialised(instance, tuple((name, value) for name in self._valued_parameters()))
+            except _core.ArgumentError as error:
+                refused = error
+        raise refused
+
+    def _specialised(self, instance: Function, values: Values) -> Function:
         made = instance.__dict__.setdefault("_made", {})
         if values not in made:
             text = instance._specialised_text(dict(values))

@@ -1,5 +1,7 @@
 """Scalar parameters whose values ranges and strides are made of."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -59,3 +61,32 @@ def twice(int S, float(N) X) -> (Y) { A = windows(S, X)  Y = windows(S, A) }"""
         T.windows(0, x)
     with pytest.raises(tc.ArgumentError, match="give it as an integer"):
         T.windows(2.5, x)
+
+
+@pytest.fixture(scope="module")
+def pool():
+    return tc.define("def pool(int s, float(N) X) -> (O) { O(i) +=! X(s * i + k) * X(s * i + k) where k in 0:s }").pool
+
+
+def test_made_of_defs_with_values(pool):
+    x = torch.randn(12, requires_grad=True)
+    gradient, batch = tc.grad(pool), tc.vmap(pool, [None, 0])
+    for s in (2, 3, 4):
+        assert torch.allclose(pool(s, x), x.reshape(-1, s).square().sum(1), atol=1e-5)
+        assert torch.allclose(gradient(s, x.detach(), torch.ones(12 // s)), 2 * x.detach())
+        assert torch.allclose(batch(s, torch.stack([x.detach()] * 3))[1], pool(s, x.detach()))
+        assert torch.equal(pickle.loads(pickle.dumps(gradient))(s, x.detach(), torch.ones(12 // s)), gradient(s, x.detach(), torch.ones(12 // s)))
+        assert tc.compile(gradient, s, x.detach(), torch.ones(12 // s)) is not None
+    with pytest.raises(tc.ArgumentError, match="'s' decides ranges of 'pool': give it as an integer"):
+        gradient(2.5, x.detach(), torch.ones(6))
+
+
+def test_values_in_graphs_of_torch(pool):
+    x = torch.randn(12)
+    compiled = torch.compile(lambda x: pool(3, x) + 1, backend="eager", fullgraph=True)
+    assert torch.allclose(compiled(x), x.reshape(-1, 3).square().sum(1) + 1, atol=1e-5)
+    assert torch.allclose(torch.func.grad(lambda x: pool(4, x).sum())(x), 2 * x)
+    both = tc.define("def pool(int s, T(...,N) X) -> (O) { O(...,i) +=! X(...,s * i + k) where k in 0:s }").pool
+    compiled = torch.compile(lambda x: both(3, x), backend="eager", fullgraph=True)
+    for given in (torch.ones(12), torch.ones(2, 12, dtype=torch.float64)):
+        assert torch.equal(compiled(given), torch.full_like(given[..., :4], 3))
