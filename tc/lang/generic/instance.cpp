@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/leading.h"
 
 namespace tc::lang {
 namespace {
@@ -28,11 +29,6 @@ std::string print(const Instance& instance) {
   for (const auto& [name, type] : instance.types) parts.push_back(str(name, " = ", type));
   parts.push_back(dimensions(instance.leading, "leading "));
   return join(parts);
-}
-
-bool is_leading(const ExprPtr& expr) {
-  const auto* name = std::get_if<Name>(&expr->node);
-  return name && name->id == leading_name;
 }
 
 bool has_leading(const TensorDecl& decl) { return decl.dims && !decl.dims->empty() && is_leading(decl.dims->front()); }

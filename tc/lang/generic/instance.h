@@ -25,9 +25,6 @@ struct Instance {
 /// "T = float32, 2 leading dimensions"
 std::string print(const Instance& instance);
 
-/// Is `...` written at \p expr, a subscript or a size of a declaration?
-bool is_leading(const ExprPtr& expr);
-
 /// Does \p decl declare leading dimensions?
 bool has_leading(const TensorDecl& decl);
 

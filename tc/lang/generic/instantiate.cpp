@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tc/base/str.h"
+#include "tc/lang/syntax/leading.h"
 
 namespace tc::lang {
 namespace {

@@ -4,8 +4,8 @@
 #include <climits>
 
 #include "tc/base/str.h"
-#include "tc/lang/generic/instance.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/leading.h"
 #include "tc/lang/syntax/limits.h"
 #include "tc/lang/syntax/operators.h"
 
