@@ -17,6 +17,7 @@
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/cuda/device.h"
+#include "tc/engine/define/generic.h"
 #include "tc/engine/define/gradient.h"
 #include "tc/engine/engine.h"
 
@@ -117,8 +118,23 @@ void Function::check_inputs(at::TensorList inputs, std::size_t count) const {
     if (!inputs[i].defined()) throw ArgumentError(str("'", inputs_[i], "' is an undefined tensor"));
 }
 
+std::shared_ptr<const Function> Function::instance(at::TensorList inputs) const {
+  std::vector<lang::Operand> operands;
+  for (std::size_t i = 0; i < function_->def.params.size(); ++i) {
+    const bool is_number = inputs[i].unsafeGetTensorImpl()->is_wrapped_number();
+    const auto spec = spec_of(inputs[i], inputs_[i]);
+    operands.push_back({is_number ? std::nullopt : std::optional(spec.dtype), spec.rank()});
+  }
+  const auto made = engine::instance_for(function_, operands);
+  const std::unique_lock lock(mutex_);
+  auto& found = instances_[made.get()];
+  if (!found) found = derived(made, str("instance_", instances_.size()));
+  return found;
+}
+
 Tensors Function::call(at::TensorList inputs) const {
   check_inputs(inputs, inputs_.size());
+  if (function_->generic) return instance(inputs)->call(inputs);
   if (carry_tangents(inputs)) return call_with_tangents(*this, inputs);
   const bool recorded =
       std::any_of(inputs.begin(), inputs.end(), [](const at::Tensor& input) { return input.requires_grad(); });
@@ -140,6 +156,7 @@ Tensors Function::with_numbers(at::TensorList inputs) const {
 Tensors Function::run(at::TensorList given) const {
   const at::NoGradGuard no_grad;
   check_inputs(given, inputs_.size());
+  if (function_->generic) return instance(given)->run(given);
   const Tensors tensors = with_numbers(given);
   const std::size_t count = function_->def.params.size();
   Borrowed inputs;

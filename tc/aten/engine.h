@@ -62,6 +62,8 @@ class Function : public std::enable_shared_from_this<Function> {
   using Needs = std::pair<std::vector<bool>, std::vector<bool>>;
 
   void check_inputs(at::TensorList inputs, std::size_t count) const;
+  /// Of a generic def, the function for the types and ranks of \p inputs, one for each parameter at least.
+  std::shared_ptr<const Function> instance(at::TensorList inputs) const;
   Tensors with_numbers(at::TensorList inputs) const;
   std::shared_ptr<const engine::Executable> find(const std::vector<TensorView>& tensors, int device) const;
   Record make_record(const std::vector<bool>& needs, const std::vector<bool>& given) const;
@@ -74,6 +76,7 @@ class Function : public std::enable_shared_from_this<Function> {
   mutable std::map<std::vector<std::int64_t>, std::shared_ptr<const engine::Executable>> compiled_;
   mutable std::map<Needs, std::shared_ptr<const Record>> records_;
   mutable std::map<std::vector<bool>, std::shared_ptr<const Function>> tangents_;
+  mutable std::map<const engine::Function*, std::shared_ptr<const Function>> instances_;
 };
 
 /// Runs \p executable on \p inputs and into \p outputs, whose versions it counts up as torch's own operators do.

@@ -39,6 +39,7 @@ def mix(double(N) X, double(N,M) Z, double(N) W) -> (Y) {
   Y(n) += X(n) * W(n)
 }
 def add(float(N) X, float s) -> (Y) { Y(n) += s * X(n) }
+def weighted(T(...,N) X, T(N) w) -> (Y) { Y(...) +=! X(...,i) * X(...,i) * w(i) }
 def table(float(E,D) T, int32(L) I) -> (O) { O(l,d) = T(I(l),d) }
 )";
 
@@ -117,6 +118,20 @@ TEST_F(Aten, GradientsEqualTorch) {
   auto x = variable({6, 10}), seed = at::randn({6, 10}, at::kDouble);
   auto ours = gradients(call("softmax", {x}), seed, {x}), theirs = gradients(at::softmax(x, 1), seed, {x});
   EXPECT_TRUE(at::allclose(ours[0], theirs[0], 1e-12, 1e-14));
+}
+
+TEST_F(Aten, GenericDefsTakeTypesAndRanks) {
+  for (auto type : {at::kFloat, at::kDouble})
+    for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{7}, {3, 7}, {2, 3, 7}}) {
+      auto x = whole(shape).to(type).set_requires_grad(true), w = whole({7}).to(type).set_requires_grad(true);
+      auto ours = call("weighted", {x, w}), theirs = (x * x * w).sum(-1);
+      EXPECT_TRUE(at::equal(ours, theirs)) << ours.scalar_type();
+      auto seed = at::ones_like(theirs);
+      auto got = gradients(ours, seed, {x, w}), want = gradients(theirs, seed, {x, w});
+      EXPECT_TRUE(at::equal(got[0], want[0]) && at::equal(got[1], want[1]));
+    }
+  const auto mixed = [&] { call("weighted", {whole({3, 7}), whole({7}).to(at::kDouble)}); };
+  EXPECT_NE(refusal(mixed).find("both have the type T"), std::string::npos) << refusal(mixed);
 }
 
 TEST_F(Aten, GradientsOfProductsOfStridedTensorsEqualTorch) {
