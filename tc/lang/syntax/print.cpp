@@ -133,8 +133,10 @@ std::string print(const Statement& statement) {
   return str(join(call.results), " = ", call.def, "(", join(call.arguments), ")");
 }
 
-std::string print(const Def& written) {
-  const Def def = with_qualified_calls(written);
+namespace {
+
+/// The text of \p def, whose calls are as they are written.
+std::string print_def(const Def& def) {
   std::string out = str("def ", def.name, print(def.params), " -> ", print(def.returns), " {\n");
   std::size_t depth = 0;
   const auto line = [&](const std::string& text) { out += std::string(2 * depth + 2, ' ') + text + "\n"; };
@@ -154,6 +156,12 @@ std::string print(const Def& written) {
   }
   move_to(outside);
   return out + "}\n";
+}
+
+}  // namespace
+
+std::string print(const Def& def) {
+  return shadowing_tensors(def).empty() ? print_def(def) : print_def(with_qualified_calls(def));
 }
 
 std::string print(const File& file) {
