@@ -357,6 +357,13 @@ void bind_function(py::module_& m) {
       .def("_stage_texts", &stage_texts)
       .def("_sections", &sections)
       .def("_work", &work_of);
+  m.def(
+      "kind_of",
+      [](const py::object& tensor) {
+        const auto spec = spec_of(tensor, "argument");
+        return py::make_tuple(std::string(name(spec.dtype)), spec.rank());
+      },
+      py::arg("tensor"), "The element type and the rank of a tensor of any library.");
   m.def("call_straight", &call_straight, py::arg("type"),
         "Has objects of a class of functions called without its __call__.");
   m.def("define", &define, py::arg("text"), py::arg("name"), "The defs of a text, and warnings about it.");

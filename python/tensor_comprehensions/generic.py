@@ -4,6 +4,7 @@ import functools
 import numbers
 from typing import Any, Callable, Collection, Optional, Tuple, Union
 
+from . import _core
 from .function import Function, Inference, _Origin
 from .typed import Given, Out, Tensor
 
@@ -87,7 +88,5 @@ def kind_of(given) -> Kind:
         return None
     dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
     if dtype is None or shape is None:
-        import numpy as np
-
-        dtype, shape = (array := np.from_dlpack(given)).dtype, array.shape
+        return _core.kind_of(given)
     return str(dtype).rpartition(".")[2], len(shape)

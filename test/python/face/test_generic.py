@@ -1,5 +1,6 @@
 """Generic defs: one text for many element types and ranks."""
 
+import array
 import pickle
 
 import numpy as np
@@ -174,6 +175,10 @@ def test_shown_as_written():
     assert "T</td><td>..., C" in T.mean._repr_html_()
     assert str(tc.compile(T.mean, np.ones((2, 3)))) == str(tc.compile(T.mean, tc.spec((2, 3), "float64")))
     assert T.mean.infer(np.ones((2, 3, 4), np.float16)).outputs[0].shape == (2, 3)
+    rows = array.array("d", [1, 2, 3])
+    assert float(np.asarray(T.mean(rows))) == float(np.asarray(tc.compile(T.mean, rows)(rows))) == 2
+    with pytest.raises(tc.ArgumentError):
+        T.mean.infer("rows")
     assert set(T.rmsnorm.values(torch.ones(2, 3), torch.ones(3))) == {"s", "Y"}
     assert pickle.loads(pickle.dumps(T))["mean"](np.ones((2, 3))).tolist() == [1, 1]
 
