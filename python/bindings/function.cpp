@@ -288,9 +288,15 @@ void bind_settings(py::module_& m) {
            py::arg("dynamic") = std::set<std::string>());
 }
 
+py::tuple kind_of(const py::object& tensor) {
+  const auto spec = spec_of(tensor, "argument");
+  return py::make_tuple(std::string(name(spec.dtype)), spec.rank());
+}
+
 /// What makes the functions of a def for values of parameters, for types and ranks.
 template <typename Class>
-void bind_instances(Class& function) {
+void bind_instances(py::module_& m, Class& function) {
+  m.def("kind_of", &kind_of, py::arg("tensor"), "The element type and the rank of a tensor of any library.");
   function
       .def("_valued_parameters", [](const PyFunction& self) { return engine::valued_parameters(self.function()->def); })
       .def("_specialised_text",
@@ -310,7 +316,7 @@ void bind_function(py::module_& m) {
   bind_class<Definition>(m, "Definition", "A def of a text, understood.");
   auto function = bind_class<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.",
                                                                       py::dynamic_attr(), has_call<call_function>());
-  bind_instances(function);
+  bind_instances(m, function);
   function
       .def(py::init([](const Definition& definition, const Settings& settings) {
              settings.options();
@@ -357,13 +363,6 @@ void bind_function(py::module_& m) {
       .def("_stage_texts", &stage_texts)
       .def("_sections", &sections)
       .def("_work", &work_of);
-  m.def(
-      "kind_of",
-      [](const py::object& tensor) {
-        const auto spec = spec_of(tensor, "argument");
-        return py::make_tuple(std::string(name(spec.dtype)), spec.rank());
-      },
-      py::arg("tensor"), "The element type and the rank of a tensor of any library.");
   m.def("call_straight", &call_straight, py::arg("type"),
         "Has objects of a class of functions called without its __call__.");
   m.def("define", &define, py::arg("text"), py::arg("name"), "The defs of a text, and warnings about it.");
