@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 from . import _core
 from .autograd import in_autocast, node_of, places_by_type
 from .function import Function
-from .generic import GenericFunction
+from .generic import ForMany
 from .transforms import grad, made_again, vmap
 
 _libraries: Dict[str, tuple] = {}
@@ -93,7 +93,7 @@ class _Call:
 
     def of(self, tensors, batched=()) -> "_Call":
         """The call of the def for `tensors`, where it is generic; those in the places `batched` have the dimension of a batch."""
-        if not isinstance(self.function, GenericFunction):
+        if not isinstance(self.function, ForMany):
             return self
         function = self.function._for_values(tensors[: len(self.inputs)], batched)
         if function not in self.concrete:
@@ -107,6 +107,8 @@ class _Call:
 
     def run(self, *tensors):
         """What the machine code gives; buffers that the def accumulates into are not changed but copied."""
+        if self.function._stands_for_many:
+            return self.of(tensors).run(*tensors)
         if not self.buffers:
             return self.function._run(*tensors)
         inputs, buffers = tensors[: len(self.inputs)], iter(tensors[len(self.inputs) :])

@@ -5,7 +5,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 
 from . import _core
 from .function import Function, _derived
-from .generic import GenericFunction, made_of_many
+from .generic import ForMany, made_of_many
 from .typed import Dims
 
 
@@ -69,7 +69,7 @@ def grad(
     """
     _check(function, "grad")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
-    if isinstance(function, GenericFunction):
+    if isinstance(function, ForMany):
         return made_of_many(Gradient, function, lambda instance: grad(instance, wrt, of, save=save))
     definition, *lists = function._gradient(wrt, of, save)
     parts: Dict[str, Any] = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, lists)))
@@ -84,7 +84,7 @@ def jvp(function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Se
     """
     _check(function, "jvp")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
-    if isinstance(function, GenericFunction):
+    if isinstance(function, ForMany):
         return made_of_many(Tangent, function, lambda instance: jvp(instance, wrt, of))
     definition, *lists = function._tangent(wrt, of)
     parts: Dict[str, Any] = dict(zip(("tangents", "wrt", "of"), map(tuple, lists)))
@@ -103,7 +103,7 @@ def vmap(function: Function, in_dims: Dims = 0, out_dims: int = 0) -> Batched:
     in_dims = [in_dims] * len(parameters) if isinstance(in_dims, int) else list(in_dims)
     if len(in_dims) != len(parameters):
         raise _core.ArgumentError(f"'{function.name}' has {len(parameters)} parameters, in_dims has {len(in_dims)}")
-    if isinstance(function, GenericFunction):
+    if isinstance(function, ForMany):
         places_of_batch = [place for place, dim in enumerate(in_dims) if dim is not None]
         return made_of_many(Batched, function, lambda instance: vmap(instance, in_dims, out_dims), places_of_batch)
     places = {name: place for (name, *_), place in zip(parameters, in_dims) if place is not None}

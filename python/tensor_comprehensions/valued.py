@@ -2,17 +2,17 @@
 
 import operator
 import sys
-from typing import Any, Collection, Tuple, Union
+from typing import Any, Sequence, Tuple
 
 from . import _core
-from .function import Function, Inference, _defined, _Origin
-from .generic import GenericFunction
-from .typed import Given, Out, Tensor
+from .function import Function, _defined, _Origin
+from .generic import ChosenInPython, GenericFunction
+from .typed import Out, Tensor
 
 Values = Tuple[Tuple[str, int], ...]
 
 
-class ValuedFunction(GenericFunction):
+class ValuedFunction(ChosenInPython, GenericFunction):
     """A def with integer scalar parameters that ranges or strides are made of: a function for each of their values, made when it is first called with them."""
 
     _MOST = 64
@@ -24,20 +24,15 @@ class ValuedFunction(GenericFunction):
             from .operators import call_traced
 
             return call_traced(self, tensors, out, named)
-        given = self._in_order(*tensors, **named)
-        return self._for_values(given)(*given, out=out)
+        return super().__call__(*tensors, out=out, **named)
 
-    def infer(self, *tensors: Union[Given, float], **named: Union[Given, float]) -> Inference:
-        given = self._in_order(*tensors, **named)
-        return self._for_values(given).infer(*given)
-
-    def _for_values(self, given, batched: Collection[int] = ()) -> Function:
+    def _for_values(self, given, batched: Sequence[int] = ()) -> Function:
         names = self._parameters()
         values = tuple((name, self._value(name, given[names.index(name)])) for name in self._valued_parameters())
-        return self._specialised(super()._for_values(given, batched), values)
+        return self._specialised(GenericFunction._for_values(self, given, batched), values)
 
     def _usual(self) -> Function:
-        instance = super()._usual()
+        instance = GenericFunction._usual(self)
         for value in self._USUAL:
             try:
                 return self._specialised(instance, tuple((name, value) for name in self._valued_parameters()))

@@ -81,6 +81,21 @@ def test_made_of_defs_with_values(pool):
         gradient(2.5, x.detach(), torch.ones(6))
 
 
+def test_made_of_what_is_made(pool):
+    x, ones = torch.randn(12), torch.ones(12)
+    second = tc.grad(tc.grad(pool), ["X"])
+    operator = tc.torch_op("tc_valued::pool_grad", tc.grad(pool))
+    for s in (2, 3, 4):
+        tangents = [torch.full((12,), 3.0)] if second.seeds else []
+        saved = [tc.grad(pool)(s, x, ones[: 12 // s])] if second.saved else []
+        assert torch.allclose(second(s, x, ones[: 12 // s], *saved, *tangents), 6 * ones)
+        assert torch.allclose(operator(torch.tensor(s, dtype=torch.int32), x, ones[: 12 // s]), 2 * x)
+    rows = tc.vmap(tc.vmap(tc.define("def f(T(...,N) X, T(N) w) -> (Y) { Y(...) +=! X(...,i) * w(i) }").f, [0, None]), [0, None])
+    for shape in ((2, 3, 5), (2, 3, 4, 5)):
+        given = torch.randn(shape, dtype=torch.float64), torch.randn(5, dtype=torch.float64)
+        assert torch.allclose(rows(*given), (given[0] * given[1]).sum(-1))
+
+
 def test_values_in_graphs_of_torch(pool):
     x = torch.randn(12)
     compiled = torch.compile(lambda x: pool(3, x) + 1, backend="eager", fullgraph=True)
