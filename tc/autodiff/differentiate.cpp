@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/autodiff/simplify/backward_def.h"
+#include "tc/autodiff/simplify/in_loops.h"
 #include "tc/autodiff/simplify/simplify_steps.h"
 #include "tc/autodiff/terms/affine.h"
 #include "tc/autodiff/understood.h"
@@ -65,14 +66,6 @@ Selection select(const Def& def, const Options& options, Diagnostics& diagnostic
                      .range = def.name_range,
                      .message = str("'", def.name, "' has no float ", selection.wrt.empty() ? "parameter" : "return",
                                     ", so there is nothing to differentiate")});
-  if (const auto loop = std::find_if(def.statements.begin(), def.statements.end(),
-                                     [](const Statement& statement) { return !statement.loops.empty(); });
-      loop != def.statements.end())
-    diagnostics.add(
-        {.code = "TC308",
-         .range = loop->range,
-         .message = "the gradient of a loop is not taken",
-         .help = "write the loop of the gradient, whose iterations run the other way, as a function of its own"});
   for (const auto& decl : def.returns)
     if (def.tensors.at(decl.name).role == Role::InOut)
       diagnostics.add(
@@ -156,7 +149,17 @@ std::vector<Step> Differentiator::simplified(const Reversed& reversed) {
   steps = join_sums(std::move(steps));
   steps = share_values(std::move(steps), prover);
   steps = name_invariants(std::move(steps), names_, prover);
-  return without_dead(split_residues(std::move(steps), names_, prover, boxes(reversed.forward)), results());
+  steps = without_dead(split_residues(std::move(steps), names_, prover, boxes(reversed.forward)), results());
+  int loops = 0;
+  for (const auto& statement : reversed.forward.statements)
+    for (const auto& loop : statement.loops) loops = std::max(loops, loop.id + 1);
+  return in_loops(std::move(steps), loops, names_, [&](SourceRange place) {
+    diagnostics_.add(
+        {.code = "TC308",
+         .range = place,
+         .message = "no loop computes the gradient of this statement in order",
+         .help = "write the def so that each read of an earlier iteration is at the same distance as others"});
+  });
 }
 
 /// Of what the caller gives, and of versions.
@@ -185,8 +188,9 @@ Def Differentiator::assemble(const Recomputation& recomputation) {
   for (const auto& saved : recomputation.saved) def.params.push_back(declared(saved, saved));
   for (const auto& output : of_) def.params.push_back(declared(request_.seeds.at(output).name, output));
   for (const auto& result : results()) def.returns.push_back({result, {}, {}, {}});
-  for (const auto* steps : {&recomputation.steps, &recomputation.gradients})
-    for (const Step& step : *steps) def.statements.push_back({assignment_of(step), {}});
+  std::vector<Step> steps = recomputation.steps;
+  steps.insert(steps.end(), recomputation.gradients.begin(), recomputation.gradients.end());
+  for (const Step& step : with_first_values(steps)) def.statements.push_back({assignment_of(step), {}, step.loops});
   return def;
 }
 
@@ -213,7 +217,15 @@ void Differentiator::note(const Reversed& reversed) {
 }
 
 Gradient Differentiator::run() {
-  const Forward forward = in_versions(function_, names_);
+  const Forward forward = in_versions(function_, names_, [&](const std::string& tensor, SourceRange place) {
+    diagnostics_.add(
+        {.code = "TC308",
+         .range = place,
+         .message = str("the gradient of a loop that reads '", tensor,
+                        "', which it changes, at elements that are not at a constant distance is not taken"),
+         .help = "give the values of before the loop and those of the loop tensors of their own"});
+  });
+  diagnostics_.throw_if_errors<SemanticError>();
   const Reversed reversed = reverse(forward, request_, names_, [&](const std::string& function, SourceRange place) {
     if (function == spelling(ReductionOp::Product))
       diagnostics_.add({.code = "TC307",
@@ -226,7 +238,9 @@ Gradient Differentiator::run() {
   diagnostics_.throw_if_errors<SemanticError>();
   std::vector<std::string> savable;
   if (options_.save_outputs) savable = names_of(function_.def.returns);
-  const Recomputation recomputation = recompute(reversed, simplified(reversed), savable);
+  std::vector<Step> gradients = simplified(reversed);
+  diagnostics_.throw_if_errors<SemanticError>();
+  const Recomputation recomputation = recompute(reversed, gradients, savable);
   gradient_.saved = recomputation.saved;
   note(reversed);
   understand(assemble(recomputation));
@@ -234,12 +248,19 @@ Gradient Differentiator::run() {
   return std::move(gradient_);
 }
 
+/// Is \p condition \p other, or one of those that \p other joins by ||?
+bool implies(const ExprPtr& condition, const ExprPtr& other) {
+  const auto* pair = std::get_if<Binary>(&other->node);
+  if (pair && pair->op == BinaryOp::Or) return implies(condition, pair->left) || implies(condition, pair->right);
+  return equal(condition, other);
+}
+
 /// Does \p a ask for what \p b asks for, wherever that does?
 bool as_strict(const Precondition& a, const Precondition& b) {
   auto excuses_b = [&](const ExprPtr& extent) {
     return std::any_of(b.extents.begin(), b.extents.end(), [&](const ExprPtr& other) { return equal(extent, other); });
   };
-  return equal(a.condition, b.condition) && std::all_of(a.extents.begin(), a.extents.end(), excuses_b);
+  return implies(a.condition, b.condition) && std::all_of(a.extents.begin(), a.extents.end(), excuses_b);
 }
 
 /// Does \p gradient ask for something of the sizes that the def does not ask for?

@@ -41,7 +41,7 @@ struct Gradient {
 /// Its parameters are those of the def, the returns it saves and a d_O for each return; it returns a d_X for each
 /// parameter. Throws SemanticError with all errors: TC301 nothing to differentiate, TC302 a tensor that is no float,
 /// TC303 a function without a known derivative, TC304 an unknown name, TC306 a def that accumulates into the caller's
-/// buffer, TC307 a third derivative of a product; ResourceError if the result is too large a text. InternalError (TC305) if it is no program.
+/// buffer, TC307 a third derivative of a product, TC308 a loop that no loop reverses; ResourceError if the result is too large a text. InternalError (TC305) if it is no program.
 Gradient differentiate(const lang::InlinedDef& function, const std::string& text, const Options& options = {});
 
 }  // namespace tc::autodiff

@@ -4,6 +4,7 @@
 #include "tc/lang/syntax/print.h"
 #include "test/autodiff/gradient_fixture.h"
 #include "test/autodiff/random_differentiable.h"
+#include "test/autodiff/random_recurrences.h"
 #include "test/support/from_environment.h"
 
 namespace tc::test {
@@ -50,6 +51,34 @@ TEST(RandomGradients, EqualFiniteDifferences) {
     compared += valid;
   }
   EXPECT_GT(compared, count / 2);
+}
+
+TEST(RandomGradients, OfLoopsEqualFiniteDifferences) {
+  const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
+                      count = from_environment("TC_GRADIENT_SEEDS", 24);
+  std::uint64_t compared = 0, refused = 0;
+  for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
+    RandomDifferentiable program = random_recurrence(seed);
+    GradCheck how{.seed = seed, .certified = false};
+    how.options.by_guards = seed % 4 == 3;
+    how.options.save_outputs = seed % 3 != 0;
+    bool valid = false;
+    try {
+      EXPECT_EQ(lasting_difference(program, how, valid), "") << "seed " << seed << "\n" << program.text;
+      compared += valid;
+      if (!valid || seed % 8 != 0) continue;
+      program.text = print(gradient_of(program.text, {.save_outputs = false}).def());
+      if (program.text.size() > 3000) continue;
+      EXPECT_EQ(lasting_difference(program, {.seed = seed, .certified = false}, valid), "") << "seed " << seed << "\n"
+                                                                                            << program.text;
+    } catch (const SemanticError& error) {
+      EXPECT_NE(std::string(error.what()).find("TC308"), std::string::npos) << error.what() << program.text;
+      ++refused;
+    } catch (const ResourceError&) {
+    }
+  }
+  EXPECT_GT(compared, 2 * count / 3);
+  EXPECT_EQ(refused, 0);
 }
 
 TEST(RandomGradients, OfGradientsEqualFiniteDifferences) {

@@ -58,9 +58,58 @@ def test_a_batch_of_recurrences():
     torch.testing.assert_close(batched(x, a), want)
 
 
-def test_what_a_loop_has_none_of():
-    with pytest.raises(tc.SemanticError, match="the gradient of a loop is not taken"):
-        tc.grad(T.decayed)(torch.randn(3, 2), torch.rand(2), torch.randn(3, 2))
+D = tc.define(
+    "\n".join(str(T[name]).replace("float32", "float64") for name in ("decayed", "recurrent", "running"))
+    + """
+def cells(double(T,N) X, double(3,N,N) U, double(3,N) b) -> (double(T,N) H, double(T,N) C) {
+  for t in 0:T {
+    A(t,g,n) +=! U(g,n,m) * (t >= 1 ? H(t-1,m) : 0)
+    S(t,g,n) = sigmoid(A(t,g,n) + b(g,n) + X(t,n))
+    C(t,n) = S(t,0,n) * (t >= 1 ? C(t-1,n) : 0) + S(t,1,n) * tanh(A(t,2,n))
+    H(t,n) = S(t,2,n) * tanh(C(t,n))
+  }
+}
+def selective(double(T,D) X, double(T,D) dt, double(D,S) A, double(T,S) B, double(T,S) C) -> (Y) {
+  for t in 0:T { H(t,d,s) = exp(dt(t,d) * A(d,s)) * (t >= 1 ? H(t-1,d,s) : 0) + dt(t,d) * B(t,s) * X(t,d) }
+  Y(t,d) +=! C(t,s) * H(t,d,s)
+}
+def product(double(T) X) -> (P) { for t in 0:T { P(t) = X(t) * (t >= 1 ? P(t-1) : 1) } }
+"""
+)
+SHAPES = {
+    "decayed": [(5, 3), (3,)],
+    "recurrent": [(4, 2, 3), (2, 3), (2, 2)],
+    "running": [(2, 7)],
+    "cells": [(4, 2), (3, 2, 2), (3, 2)],
+    "selective": [(5, 3), (5, 3), (3, 2), (5, 2), (5, 2)],
+    "product": [(6,)],
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_derivatives(name):
+    inputs = [torch.randn(shape, dtype=torch.double, requires_grad=True) for shape in SHAPES[name]]
+    call = lambda *tensors: D[name](*tensors)
+    assert torch.autograd.gradcheck(call, inputs, fast_mode=True, check_forward_ad=True, check_batched_grad=True)
+    assert torch.autograd.gradgradcheck(call, inputs, fast_mode=True)
+
+
+def test_the_gradient_of_a_layer_of_torch():
+    torch.manual_seed(0)
+    layer = torch.nn.RNN(5, 8, bias=False)
+    x = torch.randn(30, 3, 5)
+    weights = [w.detach().clone().requires_grad_() for w in (layer.weight_ih_l0, layer.weight_hh_l0)]
+    seed = torch.randn(30, 3, 8)
+    layer(x)[0].backward(seed)
+    T.recurrent(x, *weights).backward(seed)
+    for ours, theirs in zip(weights, layer.parameters()):
+        torch.testing.assert_close(ours.grad, theirs.grad, atol=1e-4, rtol=1e-4)
+
+
+def test_a_gradient_that_no_loop_computes():
+    mixed = tc.define("def f(float(T) X) -> (float(T) H) { H(t) = X(t)  G(t) = H(t)  for t in 0:T { G(t) = H(T-1-t)  H(t) = 2 * G(t) } }").f
+    with pytest.raises(tc.SemanticError, match="TC308.*not at a constant distance"):
+        tc.grad(mixed)
 
 
 def test_sizes_that_change():

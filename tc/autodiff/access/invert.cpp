@@ -1,6 +1,7 @@
 #include "tc/autodiff/access/invert.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tc/autodiff/access/solve_accesses.h"
 #include "tc/autodiff/terms/affine.h"
@@ -79,6 +80,39 @@ Inverse invert_by_guards(const ReadAccess& read, const InverseNames& names) {
   solved.reduction = read.iterators;
   for (std::size_t d = 0; d < read.subscripts.size(); ++d) solved.by_guard.insert(d);
   return named(read, solved, names);
+}
+
+Inverse invert_around(const ReadAccess& read, const std::vector<FixedSubscript>& fixed, const InverseNames& names,
+                      bool by_guards) {
+  if (fixed.empty()) return by_guards ? invert_by_guards(read, names) : invert(read, names);
+  ReadAccess rest = read;
+  Renaming iterators;
+  std::set<std::string> taken = names.taken;
+  for (auto subscript = fixed.rbegin(); subscript != fixed.rend(); ++subscript) {
+    const auto& [dimension, iterator, distance] = *subscript;
+    rest.subscripts.erase(rest.subscripts.begin() + static_cast<std::ptrdiff_t>(dimension));
+    std::erase_if(rest.iterators, [&](const IteratorRange& range) { return range.name == iterator; });
+    iterators[iterator] = to_expr(read_affine(binary(BinaryOp::Sub, index_name(iterator), integer(distance))));
+    taken.insert(iterator);
+  }
+  const InverseNames others{taken};
+  Inverse inverse = by_guards ? invert_by_guards(rest, others) : invert(rest, others);
+  const auto settle = [&](ExprPtr& expr) { expr = normalised(replace_names(expr, iterators)); };
+  for (auto& [iterator, value] : inverse.values) settle(value);
+  for (ExprPtr& guard : inverse.guards) settle(guard);
+  for (const auto& subscript : fixed) {
+    const auto place = static_cast<std::ptrdiff_t>(subscript.dimension);
+    inverse.coordinates.insert(inverse.coordinates.begin() + place, subscript.iterator);
+    const auto range = std::find_if(read.iterators.begin(), read.iterators.end(),
+                                    [&](const IteratorRange& r) { return r.name == subscript.iterator; });
+    const ExprPtr value = iterators.at(subscript.iterator);
+    inverse.values[subscript.iterator] = value;
+    inverse.guards.insert(inverse.guards.begin(),
+                          {binary(BinaryOp::Ge, value, range->low), binary(BinaryOp::Lt, value, range->high)});
+    for (const std::size_t d : std::exchange(inverse.by_guard, {}))
+      inverse.by_guard.insert(d < subscript.dimension ? d : d + 1);
+  }
+  return inverse;
 }
 
 }  // namespace tc::autodiff

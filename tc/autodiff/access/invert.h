@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +38,20 @@ struct InverseNames {
 /// Solves subscripts = coordinates for the iterators, by steps that are equivalences over the integers. A subscript that
 /// is not affine in iterators with constant factors, or reads data, becomes a guard.
 Inverse invert(const ReadAccess& read, const InverseNames& names);
+
+/// A subscript that is an iterator plus a constant, as those of a loop are.
+struct FixedSubscript {
+  std::size_t dimension = 0;
+  std::string iterator;
+  std::int64_t distance = 0;
+};
+
+/// The inverse in which the subscripts \p fixed alone give their iterators, the others are solved for the others: by guards only, if
+/// \p by_guards.
+///
+///   H(t - 1, n + k)     t := t + 1     n := p - k     guards t + 1 < T, p - k in 0:N
+Inverse invert_around(const ReadAccess& read, const std::vector<FixedSubscript>& fixed, const InverseNames& names,
+                      bool by_guards);
 
 /// The inverse that always exists: every iterator stays, subscript == coordinate are the guards. Right, and slow.
 Inverse invert_by_guards(const ReadAccess& read, const InverseNames& names);

@@ -23,10 +23,13 @@ bool depends(const ExprPtr& expr, const std::set<std::string>& active) {
 
 std::set<std::string> active_versions(const Forward& forward, const std::vector<std::string>& wrt) {
   std::set<std::string> active(wrt.begin(), wrt.end());
-  for (const auto& statement : forward.statements) {
-    const bool kept = statement.previous && active.count(*statement.previous);
-    const bool number = is_float(forward.versions.at(statement.target).type);
-    if (number && (kept || depends(statement.value, active))) active.insert(statement.target);
+  for (std::size_t known = 0; known != active.size();) {
+    known = active.size();
+    for (const auto& statement : forward.statements) {
+      const bool kept = statement.previous && active.count(*statement.previous);
+      const bool number = is_float(forward.versions.at(statement.target).type);
+      if (number && (kept || depends(statement.value, active))) active.insert(statement.target);
+    }
   }
   return active;
 }
@@ -97,11 +100,16 @@ class Follower {
     return found != answers_.end() && found->second.answer != Answer{};
   }
 
+  /// Do both give the same answers? Where another round over loops changes none, each follows from those of earlier elements.
+  bool operator==(const Follower&) const = default;
+
  private:
   /// The answer of a version's elements; `row` are the dimensions whose subscripts are those of the extreme.
   struct Stored {
     Answer answer;
     std::vector<std::size_t> row;
+
+    bool operator==(const Stored&) const = default;
   };
 
   void store(const ForwardStatement& statement, Answer value) {
@@ -194,8 +202,17 @@ class Follower {
 bool is_stabiliser(const Forward& forward, std::size_t at, const std::vector<std::string>& outputs) {
   const auto& statement = forward.statements[at];
   if (statement.op != ReductionOp::Max && statement.op != ReductionOp::Min) return false;
+  const auto& all = forward.statements;
+  const bool has_loops = std::any_of(all.begin(), all.end(), [](const auto& other) { return !other.loops.empty(); });
   Follower follower(statement.target, statement.left.size());
-  for (std::size_t i = at + 1; i < forward.statements.size(); ++i) follower.take(forward.statements[i]);
+  constexpr int most_rounds = 4;
+  for (int round = 0;; ++round) {
+    const Follower before = follower;
+    for (std::size_t i = has_loops ? 0 : at + 1; i < all.size(); ++i)
+      if (i != at) follower.take(all[i]);
+    if (!has_loops || follower == before) break;
+    if (round == most_rounds) return false;
+  }
   return std::none_of(outputs.begin(), outputs.end(), [&](const std::string& o) { return follower.changed(o); });
 }
 

@@ -55,17 +55,21 @@ bool same_range(const IteratorRange& a, const IteratorRange& b) {
 /// Makes versions statement by statement.
 class Versions {
  public:
-  Versions(const InlinedDef& function, FreshNames& names) : function_(function), names_(names) {}
+  Versions(const InlinedDef& function, FreshNames& names, const MixedRead& mixed)
+      : function_(function), names_(names), mixed_(mixed) {}
 
   Forward run() {
     for (const auto& param : function_.def.params) take_parameter(param);
-    for (const auto& statement : function_.def.statements) count(std::get<Assignment>(statement.node));
-    for (std::size_t i = 0; i < function_.def.statements.size(); ++i)
-      take(std::get<Assignment>(function_.def.statements[i].node), function_.ranges.statements[i]);
+    for (std::size_t i = 0; i < statements().size(); ++i) ++writes_[assignment(i).target];
+    for (std::size_t i = 0; i < statements().size(); ++i) written_.push_back(next_version(assignment(i).target));
+    for (std::size_t i = 0; i < statements().size(); ++i) take(i);
     return std::move(forward_);
   }
 
  private:
+  const std::vector<Statement>& statements() const { return function_.def.statements; }
+  const Assignment& assignment(std::size_t i) const { return std::get<Assignment>(statements()[i].node); }
+
   void take_parameter(const TensorDecl& param) {
     forward_.versions[param.name] = version_of(param.name);
     current_[param.name] = param.name;
@@ -83,26 +87,81 @@ class Versions {
     return statement.reduction && !statement.initialise && *statement.reduction != ReductionOp::Sum && is_float(type);
   }
 
-  void count(const Assignment& statement) { ++writes_[statement.target]; }
-
   std::string next_version(const std::string& tensor) {
     const std::string name = --writes_[tensor] == 0 ? tensor : names_.take(str(tensor, "_", ++made_[tensor]));
     forward_.versions[name] = version_of(tensor);
     return name;
   }
 
-  ExprPtr resolved(const ExprPtr& expr) const {
+  /// The statements of loop \p id that write \p tensor, in order.
+  std::vector<std::size_t> writers_in(int id, std::size_t depth, const std::string& tensor) const {
+    std::vector<std::size_t> writers;
+    for (std::size_t w = 0; w < statements().size(); ++w) {
+      const auto& loops = statements()[w].loops;
+      if (loops.size() > depth && loops[depth].id == id && assignment(w).target == tensor) writers.push_back(w);
+    }
+    return writers;
+  }
+
+  /// The version of \p tensor before the loop \p id at \p depth.
+  std::string version_before(int id, std::size_t depth, const std::string& tensor) const {
+    std::string version = tensor;
+    for (std::size_t w = 0; w < statements().size(); ++w) {
+      const auto& loops = statements()[w].loops;
+      if (loops.size() > depth && loops[depth].id == id) break;
+      if (assignment(w).target == tensor) version = written_[w];
+    }
+    return version;
+  }
+
+  /// The version that \p read of statement \p s is of.
+  std::string version_read(std::size_t s, const Access& read, SourceRange place) const {
+    const auto& loops = statements()[s].loops;
+    for (std::size_t k = 0; k < loops.size(); ++k) {
+      const auto writers = writers_in(loops[k].id, k, read.tensor);
+      if (writers.empty()) break;
+      std::set<std::size_t> dimensions;
+      for (const std::size_t w : writers) dimensions.insert(dimension_of(w, k));
+      Affine distance = read_affine(read.subscripts[*dimensions.begin()]);
+      distance.add(read_affine(index_name(loops[k].iterator)), -1);
+      if (dimensions.size() > 1 || !distance.is_constant()) {
+        mixed_(read.tensor, place);
+        break;
+      }
+      if (distance.constant < 0) return written_[writers.back()];
+      if (distance.constant > 0) return version_before(loops[k].id, k, read.tensor);
+    }
+    return current_.at(read.tensor);
+  }
+
+  /// The dimension that the index of loop \p depth subscripts on the left of statement \p w.
+  std::size_t dimension_of(std::size_t w, std::size_t depth) const {
+    const auto left = left_iterators(assignment(w));
+    const auto place = std::find(left.begin(), left.end(), statements()[w].loops[depth].iterator);
+    return static_cast<std::size_t>(place - left.begin());
+  }
+
+  ExprPtr resolved(std::size_t s, const ExprPtr& expr) const {
     const ExprPtr sizes = rebuild(expr, [&](const ExprPtr& part) {
       const auto* size = std::get_if<SizeOf>(&part->node);
       if (!size) return part;
       const auto& range = function_.ranges.tensors.at(size->tensor).at(static_cast<std::size_t>(size->dimension));
       return normal(range.extent);
     });
-    return normalised(rename_tensors(sizes, current_));
+    return normalised(rebuild(sizes, [&](const ExprPtr& part) {
+      const auto* read = std::get_if<Access>(&part->node);
+      if (!read) return part;
+      Access made = *read;
+      made.tensor = version_read(s, *read, part->range);
+      return make_expr(std::move(made), part->range, part->type);
+    }));
   }
 
-  ForwardStatement statement_of(const Assignment& assignment, const std::map<std::string, Range>& ranges) const {
+  ForwardStatement statement_of(std::size_t s) const {
+    const Assignment& assignment = this->assignment(s);
+    const auto& ranges = function_.ranges.statements[s];
     ForwardStatement made;
+    made.loops = statements()[s].loops;
     for (const auto& name : left_iterators(assignment)) made.left.push_back(range_of(name, ranges.at(name)));
     for (const auto& [name, range] : ranges) {
       const bool left = std::any_of(made.left.begin(), made.left.end(), [&](const auto& r) { return r.name == name; });
@@ -113,33 +172,38 @@ class Versions {
     for (const auto& name : assignment.reduction_iterators) made.reduction.push_back(range_of(name, ranges.at(name)));
     made.op = assignment.reduction;
     made.initialise = assignment.initialise;
-    made.value = resolved(assignment.rhs);
+    made.value = resolved(s, assignment.rhs);
     made.place = assignment.target_range;
     const auto box = version_of(assignment.target).box;
     for (std::size_t d = 0; d < box.size(); ++d) made.whole = made.whole && same_range(made.left[d], box[d]);
     return made;
   }
 
-  void take(const Assignment& assignment, const std::map<std::string, Range>& ranges) {
-    ForwardStatement statement = statement_of(assignment, ranges);
+  void take(std::size_t s) {
+    const Assignment& assignment = this->assignment(s);
+    ForwardStatement statement = statement_of(s);
+    std::vector<LoopDimension> loops;
+    for (std::size_t k = 0; k < statement.loops.size(); ++k)
+      loops.push_back({statement.loops[k].id, dimension_of(s, k)});
     const DType type = function_.def.tensors.at(assignment.target).type;
-    if (splits(assignment, type)) split(assignment.target, statement, type);
+    if (splits(assignment, type)) split(assignment.target, statement, type, loops);
     const auto before = current_.find(assignment.target);
     const bool keeps = !statement.whole || (statement.op && !statement.initialise);
     if (keeps && before != current_.end()) statement.previous = before->second;
-    statement.target = next_version(assignment.target);
+    statement.target = written_[s];
+    forward_.versions.at(statement.target).loops = loops;
     current_[assignment.target] = statement.target;
     forward_.statements.push_back(std::move(statement));
   }
 
   /// Writes the reduction to a tensor of its own; \p statement becomes the joining of the two.
-  void split(const std::string& tensor, ForwardStatement& statement, DType type) {
+  void split(const std::string& tensor, ForwardStatement& statement, DType type,
+             const std::vector<LoopDimension>& loops) {
     static const std::map<ReductionOp, const char*> joins = {{ReductionOp::Min, "min"}, {ReductionOp::Max, "max"}};
     ForwardStatement reduction = statement;
     reduction.initialise = reduction.whole = true;
     reduction.target = names_.take(str(tensor, "_part"));
-    Version version{reduction.target, type, statement.left};
-    forward_.versions[reduction.target] = version;
+    forward_.versions[reduction.target] = {reduction.target, type, statement.left, loops};
     std::vector<std::string> left;
     for (const auto& range : statement.left) left.push_back(range.name);
     const ExprPtr old = access_at(current_.at(tensor), left, type), part = access_at(reduction.target, left, type);
@@ -152,14 +216,18 @@ class Versions {
 
   const InlinedDef& function_;
   FreshNames& names_;
+  const MixedRead& mixed_;
   Forward forward_;
   std::map<std::string, int> writes_, made_;
-  std::map<std::string, std::string> current_;
+  std::vector<std::string> written_;            ///< the version that each statement writes
+  std::map<std::string, std::string> current_;  ///< by tensor, the version that the statement at hand finds
 };
 
 }  // namespace
 
-Forward in_versions(const InlinedDef& function, FreshNames& names) { return Versions(function, names).run(); }
+Forward in_versions(const InlinedDef& function, FreshNames& names, const MixedRead& mixed) {
+  return Versions(function, names, mixed).run();
+}
 
 std::set<std::string> reads_of(const ForwardStatement& statement) {
   std::set<std::string> reads = tensors_in(statement.value);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,11 +31,18 @@ class FreshNames {
   std::set<std::string> taken_, iterators_;
 };
 
-/// The values a tensor has between two statements that write it.
+/// A loop around the statement that writes a version, and the dimension of the version that the loop's index subscripts.
+struct LoopDimension {
+  int id = 0;
+  std::size_t dimension = 0;
+};
+
+/// The values a tensor has between two statements that write it. In a loop: all steps of it, each as that statement leaves it.
 struct Version {
   std::string tensor;
   DType type = DType::Float32;
-  std::vector<IteratorRange> box;  ///< one range a dimension; its names say nothing
+  std::vector<IteratorRange> box;         ///< one range a dimension; its names say nothing
+  std::vector<LoopDimension> loops = {};  ///< outermost first
 };
 
 /// target(left) op value. Reads name versions.
@@ -46,7 +54,8 @@ struct ForwardStatement {
   bool initialise = false;
   ExprPtr value;
   lang::SourceRange place;
-  bool whole = true;  ///< writes all elements of the tensor
+  bool whole = true;                          ///< writes all elements of the tensor
+  std::vector<lang::OrderedLoop> loops = {};  ///< around it, outermost first
 };
 
 /// Statements in order; every version has one that writes it, but parameters.
@@ -56,11 +65,19 @@ struct Forward {
   std::vector<ExprPtr> sizes;  ///< dimensions of parameters, which are not negative
 };
 
+/// Called for a read of a tensor that the loop around it changes, at elements that are not at a constant distance.
+using MixedRead = std::function<void(const std::string& tensor, lang::SourceRange place)>;
+
 /// \p function in versions. T_1, T_2, ... T where several statements write T; sizes T.d by their values; `T max= e` as
 /// `M max=! e`, `T = max(T, M)`, and so `min=` and `*=` without `!`.
 ///
 ///   mean(n) +=! X(n,c)   mean(n) = mean(n) / C      becomes     mean_1(n) +=! X(n,c)   mean(n) = mean_1(n) / C
-Forward in_versions(const lang::InlinedDef& function, FreshNames& names);
+///
+/// In a loop, an element of an earlier iteration is one of the last version that the loop writes, one of a later iteration is one of the
+/// version before the loop. \p mixed is called for a read of both, which no version holds.
+///
+///   for t { H(t) +=! H(t-1)*U   H(t) = exp(H(t)) }   becomes   for t { H_1(t) +=! H(t-1)*U   H(t) = exp(H_1(t)) }
+Forward in_versions(const lang::InlinedDef& function, FreshNames& names, const MixedRead& mixed);
 
 /// The versions that \p statement reads.
 std::set<std::string> reads_of(const ForwardStatement& statement);

@@ -16,6 +16,7 @@ ForwardStatement name_value(ForwardStatement& extreme, const std::string& name, 
   made.left = extreme.left;
   made.left.insert(made.left.end(), extreme.reduction.begin(), extreme.reduction.end());
   made.value = extreme.value;
+  made.loops = extreme.loops;
   made.place = extreme.place;
   std::vector<std::string> iterators;
   for (const auto& range : made.left) iterators.push_back(range.name);
@@ -39,7 +40,7 @@ NamedExtremes name_extremes(const Forward& forward, const std::set<std::string>&
       const DType type = forward.versions.at(statement.target).type;
       const std::string name = names.take(str(statement.target, "_of"));
       const ForwardStatement named = name_value(statement, name, type);
-      result.forward.versions[name] = {name, type, named.left};
+      result.forward.versions[name] = {name, type, named.left, forward.versions.at(statement.target).loops};
       result.forward.statements.push_back(named);
     }
     result.forward.statements.push_back(std::move(statement));

@@ -18,6 +18,13 @@ ExprPtr AdjointTensor::at(const std::vector<std::string>& iterators) const {
 
 namespace {
 
+/// The loops of \p version by the iterators \p left.
+std::vector<OrderedLoop> loops_of(const Version& version, const std::vector<IteratorRange>& left) {
+  std::vector<OrderedLoop> loops;
+  for (const LoopDimension& loop : version.loops) loops.push_back({loop.id, left[loop.dimension].name});
+  return loops;
+}
+
 std::vector<IteratorRange> over_box(const std::vector<std::string>& coordinates, const Version& version) {
   std::vector<IteratorRange> ranges = version.box;
   for (std::size_t d = 0; d < ranges.size(); ++d) ranges[d].name = coordinates[d];
@@ -104,8 +111,9 @@ std::vector<Step> adjoint_steps(const std::string& name, const Version& version,
     if (!steps.empty()) step.op = ReductionOp::Sum;
     steps.push_back(std::move(step));
   }
+  for (Step& step : steps) step.loops = loops_of(version, step.left);
   type = head.type;
-  if (!is_half(version.type)) return steps;
+  if (!is_half(version.type) || !version.loops.empty()) return steps;
   const bool one = steps.size() == 1 && (!steps[0].op || computes_in(steps[0], version.type));
   if (one) type = steps[0].type = version.type;
   if (one || !keeps_type) return steps;

@@ -14,6 +14,7 @@ struct Contribution {
   std::vector<IteratorRange> reduction;
   Guarded value;
   lang::SourceRange place;
+  bool is_outside = true;  ///< of the loops that the version is written in
 };
 
 /// The adjoint of a version as it is read: an element of a tensor, a parameter's shifted to begin at 0.
@@ -30,7 +31,7 @@ struct AdjointTensor {
 ///   contributions  W(q,p)*g(b,q) over q;  h(b,p)      gives     d(b,p) +=! g(b,q) * W(q,p)    d(b,p) += h(b,p)
 ///
 /// A half type stays where one statement suffices; else sums are float32, and where \p keeps_type converted at the end.
-/// The adjoint's type goes to \p type.
+/// The adjoint's type goes to \p type; that of a version of a loop is the type it is computed in.
 std::vector<Step> adjoint_steps(const std::string& name, const Version& version,
                                 const std::vector<Contribution>& contributions, bool keeps_type, FreshNames& names,
                                 DType& type);

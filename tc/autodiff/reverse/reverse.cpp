@@ -4,6 +4,7 @@
 
 #include "tc/autodiff/forward/activity.h"
 #include "tc/autodiff/forward/name_extremes.h"
+#include "tc/autodiff/reverse/loop_subscripts.h"
 #include "tc/autodiff/terms/affine.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/names_of.h"
@@ -76,7 +77,14 @@ Step statistic(const std::string& target, DType type, const ForwardStatement& of
   step.op = op;
   step.initialise = true;
   step.place = of.place;
+  step.loops = of.loops;
   return step;
+}
+
+std::vector<ExprPtr> subscripts_of(const std::vector<IteratorRange>& left) {
+  std::vector<ExprPtr> subscripts;
+  for (const auto& range : left) subscripts.push_back(index_name(range.name));
+  return subscripts;
 }
 
 class Reverse {
@@ -92,7 +100,13 @@ class Reverse {
   }
 
   Reversed run() {
-    for (std::size_t i = result_.forward.statements.size(); i-- > 0;) visit(result_.forward.statements[i]);
+    const auto& statements = result_.forward.statements;
+    for (std::size_t end = statements.size(); end > 0;) {
+      std::size_t first = end - 1;
+      while (first > 0 && in_one_loop(statements[first - 1], statements[end - 1])) --first;
+      statements[first].loops.empty() ? visit(statements[first]) : visit_loop(first, end);
+      end = first;
+    }
     for (const auto& param : request_.wrt) finish(param);
     return std::move(result_);
   }
@@ -107,8 +121,20 @@ class Reverse {
                        [&](const auto& statement) { return statement.target.starts_with("d_" + tensor); });
   }
 
+  bool is_differentiated(const ForwardStatement& statement) const {
+    return active_.count(statement.target) && !stabilisers_.count(statement.target);
+  }
+  /// Has the adjoint of \p version a value yet?
+  bool is_reached(const std::string& version) const { return pending_.count(version) || request_.seeds.count(version); }
+
   void visit(const ForwardStatement& statement);
+  void visit_loop(std::size_t first, std::size_t end);
+  std::set<std::string> read_in_loop(std::size_t first, std::size_t end) const;
   AdjointTensor finish(const std::string& version);
+  AdjointTensor named_adjoint(const std::string& version);
+  void complete(const std::string& version, AdjointTensor& adjoint);
+  std::vector<Contribution> with_outside_sums(const std::string& version, std::vector<Contribution> contributions);
+  void pass_on(const ForwardStatement& statement, const AdjointTensor& adjoint);
   void keep_previous(const ForwardStatement& statement, const AdjointTensor& adjoint);
   void visit_extreme(const ForwardStatement& statement, const AdjointTensor& adjoint);
   void visit_product(const ForwardStatement& statement, const AdjointTensor& adjoint);
@@ -116,7 +142,8 @@ class Reverse {
   void scatter(const ForwardStatement& statement, const ReadAdjoint& read);
   void report(const ForwardStatement& statement, const ReadAdjoint& read, const Inverse& inverse,
               CertificateKind certificate);
-  Inverse inverse_of(const ReadAccess& read, const Version& of, CertificateKind& certificate);
+  Inverse inverse_of(const ReadAccess& read, const std::vector<FixedSubscript>& fixed, const Version& of,
+                     CertificateKind& certificate);
   Inverse simplified(Inverse inverse, const Version& of);
 
   const ReverseRequest& request_;
@@ -129,9 +156,44 @@ class Reverse {
 };
 
 void Reverse::visit(const ForwardStatement& statement) {
-  const bool reached = pending_.count(statement.target) || request_.seeds.count(statement.target);
-  if (!reached || !active_.count(statement.target) || stabilisers_.count(statement.target)) return;
-  const AdjointTensor adjoint = finish(statement.target);
+  if (is_reached(statement.target) && is_differentiated(statement)) pass_on(statement, finish(statement.target));
+}
+
+/// The versions that the differentiated statements of a loop read, from those on that something behind the loop reads.
+std::set<std::string> Reverse::read_in_loop(std::size_t first, std::size_t end) const {
+  std::set<std::string> read;
+  std::size_t known;
+  do {
+    known = read.size();
+    for (std::size_t i = end; i-- > first;) {
+      const auto& statement = result_.forward.statements[i];
+      if (!is_differentiated(statement) || !(is_reached(statement.target) || read.count(statement.target))) continue;
+      for (const auto& version : reads_of(statement))
+        if (active_.count(version)) read.insert(version);
+    }
+  } while (known != read.size());
+  return read;
+}
+
+/// The statements \p first to \p end of a loop: their adjoints have names before they are complete, as each may read the others.
+void Reverse::visit_loop(std::size_t first, std::size_t end) {
+  const auto read = read_in_loop(first, end);
+  std::vector<const ForwardStatement*> statements;
+  std::map<std::string, AdjointTensor> adjoints;
+  for (std::size_t i = end; i-- > first;) {
+    const auto& statement = result_.forward.statements[i];
+    if (!is_differentiated(statement) || !(is_reached(statement.target) || read.count(statement.target))) continue;
+    const bool is_seed = !pending_.count(statement.target) && !read.count(statement.target);
+    statements.push_back(&statement);
+    adjoints[statement.target] = is_seed ? request_.seeds.at(statement.target) : named_adjoint(statement.target);
+  }
+  for (const auto* statement : statements) pass_on(*statement, adjoints.at(statement->target));
+  for (const auto* statement : statements)
+    if (pending_.count(statement->target)) complete(statement->target, adjoints.at(statement->target));
+}
+
+/// What the reads of \p statement get.
+void Reverse::pass_on(const ForwardStatement& statement, const AdjointTensor& adjoint) {
   if (statement.previous && active_.count(*statement.previous)) keep_previous(statement, adjoint);
   const auto left = names_of(statement.left);
   const ExprPtr result = access_at(statement.target, left, version(statement.target).type);
@@ -153,34 +215,69 @@ void Reverse::visit(const ForwardStatement& statement) {
 /// The adjoint of \p name is complete: its statements, and how it is read.
 AdjointTensor Reverse::finish(const std::string& name) {
   const auto seed = request_.seeds.find(name);
+  if (seed != request_.seeds.end() && pending_[name].empty()) return seed->second;
+  AdjointTensor adjoint = named_adjoint(name);
+  complete(name, adjoint);
+  return adjoint;
+}
+
+AdjointTensor Reverse::named_adjoint(const std::string& name) {
+  const auto result = request_.results.find(name);
+  const std::string wanted = str("d_", name, request_.seeds.count(name) ? "_sum" : "");
+  AdjointTensor adjoint{
+      result == request_.results.end() ? names_.take(wanted) : result->second, compute_type(version(name).type), {}};
+  adjoint.shifts.assign(version(name).box.size(), integer(0));
+  return adjoint;
+}
+
+/// The statements of \p adjoint, that of the version \p name.
+void Reverse::complete(const std::string& name, AdjointTensor& adjoint) {
+  const auto seed = request_.seeds.find(name);
   auto& contributions = pending_[name];
-  if (seed != request_.seeds.end() && contributions.empty()) return seed->second;
   const Version& of = version(name);
   if (seed != request_.seeds.end()) {
     std::vector<std::string> coordinates;
     for (std::size_t d = 0; d < of.box.size(); ++d) coordinates.push_back(contributions.front().coordinates[d]);
     contributions.push_back({coordinates, {}, {{}, {times(Term{}, seed->second.at(coordinates))}}, {}});
   }
-  AdjointTensor adjoint;
-  const auto result = request_.results.find(name);
-  const std::string wanted = str("d_", name, seed == request_.seeds.end() ? "" : "_sum");
-  adjoint.name = result == request_.results.end() ? names_.take(wanted) : result->second;
   if (contributions.empty()) {
     Contribution nothing;
     for (std::size_t d = 0; d < of.box.size(); ++d) nothing.coordinates.push_back(names_.iterator(str("i", d)));
     contributions.push_back(nothing);
   }
-  const bool keeps_type = result != request_.results.end();
+  if (!of.loops.empty()) contributions = with_outside_sums(name, std::move(contributions));
+  const bool keeps_type = request_.results.count(name);
   for (Step& step : adjoint_steps(adjoint.name, of, contributions, keeps_type, names_, adjoint.type))
     result_.steps.push_back(std::move(step));
-  adjoint.shifts.assign(of.box.size(), integer(0));
-  return adjoint;
+}
+
+/// \p contributions to \p name, a version of a loop, with the sums that statements outside of the loop add in a tensor of their own,
+/// which no loop computes.
+///
+///   d(t,n) +=! g(t,m) * W(n,m)   d(t,n) += d(t+1,n)     becomes     o(t,n) +=! g(t,m) * W(n,m)   d(t,n) = o(t,n) + d(t+1,n)
+std::vector<Contribution> Reverse::with_outside_sums(const std::string& name, std::vector<Contribution> contributions) {
+  const auto is_outside = [](const Contribution& c) { return c.is_outside; };
+  const auto is_sum = [](const Contribution& c) { return c.is_outside && !c.reduction.empty(); };
+  const bool all = std::all_of(contributions.begin(), contributions.end(), is_outside);
+  if (all || std::none_of(contributions.begin(), contributions.end(), is_sum)) return contributions;
+  const auto middle = std::stable_partition(contributions.begin(), contributions.end(), is_outside);
+  std::vector<Contribution> outer(contributions.begin(), middle), rest(middle, contributions.end());
+  Version of = version(name);
+  of.loops.clear();
+  AdjointTensor sum{names_.take(str("o_", name)), of.type, std::vector<ExprPtr>(of.box.size(), integer(0))};
+  for (Step& step : adjoint_steps(sum.name, of, outer, false, names_, sum.type))
+    result_.steps.push_back(std::move(step));
+  const auto coordinates = rest.front().coordinates;
+  rest.push_back({coordinates, {}, {{}, {times(Term{}, sum.at(coordinates))}}, outer.front().place});
+  return rest;
 }
 
 /// What the statement leaves of the previous version, or adds to.
 void Reverse::keep_previous(const ForwardStatement& statement, const AdjointTensor& adjoint) {
   const auto left = names_of(statement.left);
-  Contribution kept{left, {}, {{}, {times(Term{}, adjoint.at(left))}}, statement.place};
+  const bool is_outside =
+      loop_subscripts(statement, version(*statement.previous), subscripts_of(statement.left)).empty();
+  Contribution kept{left, {}, {{}, {times(Term{}, adjoint.at(left))}}, statement.place, is_outside};
   const bool adds = statement.op == ReductionOp::Sum && !statement.initialise;
   const ExprPtr rest = outside(statement.left, version(statement.target).box);
   if (!adds && !rest) return;
@@ -252,7 +349,8 @@ Inverse Reverse::simplified(Inverse inverse, const Version& of) {
 }
 
 /// The inverse that is certified; the one by guards where no other is.
-Inverse Reverse::inverse_of(const ReadAccess& read, const Version& of, CertificateKind& certificate) {
+Inverse Reverse::inverse_of(const ReadAccess& read, const std::vector<FixedSubscript>& fixed, const Version& of,
+                            CertificateKind& certificate) {
   const InverseNames names{names_.taken()};
   const auto certified = [&](const Inverse& inverse) {
     certificate = certify(read, inverse, of.box, prover_);
@@ -261,21 +359,22 @@ Inverse Reverse::inverse_of(const ReadAccess& read, const Version& of, Certifica
     return inverse;
   };
   if (!request_.by_guards) {
-    const Inverse inverse = certified(simplified(invert(read, names), of));
+    const Inverse inverse = certified(simplified(invert_around(read, fixed, names, false), of));
     if (certificate != CertificateKind::Missing) return inverse;
   }
-  return certified(simplified(invert_by_guards(read, names), of));
+  return certified(simplified(invert_around(read, fixed, names, true), of));
 }
 
 void Reverse::scatter(const ForwardStatement& statement, const ReadAdjoint& read) {
   const auto& element = std::get<Access>(read.read->node);
   const ReadAccess access{joined(statement.left, statement.reduction), element.subscripts, read.conditions};
+  const auto fixed = loop_subscripts(statement, version(element.tensor), element.subscripts);
   CertificateKind certificate = CertificateKind::Missing;
-  const Inverse inverse = inverse_of(access, version(element.tensor), certificate);
+  const Inverse inverse = inverse_of(access, fixed, version(element.tensor), certificate);
   report(statement, read, inverse, certificate);
   result_.reads.back().compares = std::any_of(inverse.by_guard.begin(), inverse.by_guard.end(),
                                               [&](std::size_t d) { return !reads_an_element(element.subscripts[d]); });
-  Contribution made{inverse.coordinates, inverse.reduction, {inverse.guards, {}}, statement.place};
+  Contribution made{inverse.coordinates, inverse.reduction, {inverse.guards, {}}, statement.place, fixed.empty()};
   made.value.value =
       map_factors(read.value, [&](const ExprPtr& factor) { return normalised(replace_names(factor, inverse.values)); });
   pending_[element.tensor].push_back(std::move(made));

@@ -19,6 +19,8 @@ struct Step {
   std::vector<Guarded> pieces = {};  ///< of what gradients add up
   ExprPtr value = nullptr;           ///< of a statement of the forward def, and of statistics of a product; else null
   lang::SourceRange place = {};      ///< in the forward def
+  std::vector<lang::OrderedLoop> loops =
+      {};  ///< around it; of an adjoint those that in_loops() may put it in, by iterators of `left`
 };
 
 /// The value that is stored or added up.

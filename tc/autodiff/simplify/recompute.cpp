@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tc/autodiff/reverse/loop_subscripts.h"
 #include "tc/autodiff/simplify/backward_def.h"
 #include "tc/autodiff/terms/affine.h"
 #include "tc/autodiff/terms/derivatives.h"
@@ -31,6 +32,7 @@ struct Sources {
     saved |= other.saved;
     again |= other.again;
   }
+  bool operator==(const Sources&) const = default;
 };
 
 class Recomputer {
@@ -65,9 +67,12 @@ class Recomputer {
         read_by_gradients_.insert(read);
         need(read);
       }
-    for (auto statement = statements().rbegin(); statement != statements().rend(); ++statement)
-      if (needed_.count(statement->target))
-        for (const auto& read : reads_of(*statement)) need(read);
+    for (std::size_t known = 0; known != needed_.size();) {
+      known = needed_.size();
+      for (auto statement = statements().rbegin(); statement != statements().rend(); ++statement)
+        if (needed_.count(statement->target))
+          for (const auto& read : reads_of(*statement)) need(read);
+    }
   }
 
   void need(const std::string& version) {
@@ -90,15 +95,23 @@ class Recomputer {
   /// Of \p name, a return that is saved, and of each version that is computed again.
   std::map<std::string, Sources> sources_of(const std::string& name) const {
     std::set<std::string> before{name};
-    for (auto statement = statements().rbegin(); statement != statements().rend(); ++statement)
-      if (before.count(statement->target)) before.merge(reads_of(*statement));
+    for (std::size_t known = 0; known != before.size();) {
+      known = before.size();
+      for (auto statement = statements().rbegin(); statement != statements().rend(); ++statement)
+        if (before.count(statement->target)) before.merge(reads_of(*statement));
+    }
     std::map<std::string, Sources> result{{name, {.saved = true}}};
-    for (const auto& statement : statements()) {
-      if (!needed_.count(statement.target)) continue;
-      Sources own{.again = before.count(statement.target) != 0};
-      for (const auto& read : reads_of(statement))
-        if (const auto known = result.find(read); known != result.end()) own.add(known->second);
-      result[statement.target] = own;
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (const auto& statement : statements()) {
+        if (!needed_.count(statement.target)) continue;
+        Sources own{.again = before.count(statement.target) != 0};
+        for (const auto& read : reads_of(statement))
+          if (const auto known = result.find(read); known != result.end()) own.add(known->second);
+        Sources& known = result[statement.target];
+        changes = changes || own != known;
+        known.add(own);
+      }
     }
     return result;
   }
@@ -162,8 +175,7 @@ class Recomputer {
   void add(const ForwardStatement& statement) {
     const Version& version = reversed_.forward.versions.at(statement.target);
     const std::string& name = names_.at(statement.target);
-    const bool copies = statement.previous && names_.at(*statement.previous) != name;
-    if (copies) steps_.push_back(copy(statement, version));
+    if (statement.previous && names_.at(*statement.previous) != name) copy_previous(statement);
     Step step;
     step.target = name;
     step.type = version.type;
@@ -173,10 +185,34 @@ class Recomputer {
     step.initialise = statement.initialise;
     step.value = typed(named(statement.value), version.type);
     step.place = statement.place;
+    step.loops = statement.loops;
     steps_.push_back(std::move(step));
   }
 
-  Step copy(const ForwardStatement& statement, const Version& version) const {
+  /// Gives the version that \p statement writes the elements of the previous one: in a loop those of the same iteration, and before it
+  /// those that no iteration writes.
+  void copy_previous(const ForwardStatement& statement) {
+    Step step = copy(*statement.previous, statement);
+    if (statement.loops.empty()) return steps_.push_back(std::move(step));
+    std::string before = *statement.previous;
+    while (in_one_loop(*writers_.at(before), statement) && writers_.at(before)->previous)
+      before = *writers_.at(before)->previous;
+    const bool is_in_loop = in_one_loop(*writers_.at(*statement.previous), statement);
+    const auto first = std::find_if(steps_.begin(), steps_.end(), [&](const Step& known) {
+      return !known.loops.empty() && known.loops[0].id == statement.loops[0].id;
+    });
+    if (!in_one_loop(*writers_.at(before), statement)) steps_.insert(first, copy(before, statement));
+    if (!is_in_loop) return;
+    step.loops = statement.loops;
+    for (const auto& loop : statement.loops)
+      for (std::size_t d = 0; d < step.left.size(); ++d)
+        if (step.left[d].name == loop.iterator) step.left[d] = statement.left[d];
+    steps_.push_back(std::move(step));
+  }
+
+  /// The elements of the version \p from as those of the version that \p statement writes.
+  Step copy(const std::string& from, const ForwardStatement& statement) const {
+    const Version& version = reversed_.forward.versions.at(statement.target);
     Step step;
     step.target = names_.at(statement.target);
     step.type = version.type;
@@ -186,7 +222,7 @@ class Recomputer {
       step.left[d].name = statement.left[d].name;
       iterators.push_back(step.left[d].name);
     }
-    step.value = access_at(names_.at(*statement.previous), iterators, version.type);
+    step.value = access_at(names_.at(from), iterators, version.type);
     step.place = statement.place;
     return step;
   }

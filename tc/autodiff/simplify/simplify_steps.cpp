@@ -345,13 +345,14 @@ std::vector<Step> name_invariants(std::vector<Step> steps, FreshNames& names, Gu
 
 std::vector<Step> without_dead(const std::vector<Step>& steps, const std::vector<std::string>& results) {
   std::set<std::string> live(results.begin(), results.end());
-  std::vector<Step> kept;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    if (!live.count(step->target)) continue;
-    for (const auto& read : reads_of(*step)) live.insert(read);
-    kept.push_back(*step);
+  for (std::size_t known = 0; known != live.size();) {
+    known = live.size();
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+      if (live.count(step->target)) live.merge(reads_of(*step));
   }
-  std::reverse(kept.begin(), kept.end());
+  std::vector<Step> kept;
+  for (const Step& step : steps)
+    if (live.count(step.target)) kept.push_back(step);
   return kept;
 }
 

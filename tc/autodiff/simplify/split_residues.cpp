@@ -252,7 +252,7 @@ std::vector<Step> split_residues(std::vector<Step> steps, FreshNames& names, Gua
       for (const auto& range : *ranges) letters.take(range.name);
     std::vector<Residue> residues;
     Step made = step;
-    const bool sum_of_pieces = step.op == ReductionOp::Sum && step.initialise && !step.value;
+    const bool sum_of_pieces = step.op == ReductionOp::Sum && step.initialise && !step.value && step.loops.empty();
     for (std::size_t d = 0; sum_of_pieces && d < step.left.size(); ++d)
       if (const auto residue = residue_of(made, step.left[d].name, letters)) {
         made = split(made, *residue, residues.size());
