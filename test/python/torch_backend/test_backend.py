@@ -377,6 +377,19 @@ def test_running_sums_are_as_exact_as_torchs():
         assert not tct.reports()[-1].left
 
 
+def test_running_extremes_and_their_places():
+    torch.manual_seed(0)
+    rows = torch.randint(-5, 6, (3, 200))
+    broken = rows.float()
+    broken[0, 100] = broken[1, 0] = broken[1, 7] = torch.nan
+    for x in (rows.int(), broken, broken.bfloat16()):
+        for dim, function in ((0, torch.cummax), (1, torch.cummax), (1, torch.cummin)):
+            torch._dynamo.reset()
+            ours, eager = torch.compile(lambda x: function(x * 1, dim), backend="tc")(x), function(x, dim)
+            assert torch.equal(ours[0].nan_to_num(99), eager[0].nan_to_num(99)) and torch.equal(ours[1], eager[1])
+            assert not tct.reports()[-1].left
+
+
 def test_running_products_and_gradients_of_running_sums():
     torch.manual_seed(0)
     x = (1 + torch.randn(3, 200) / 20).requires_grad_()

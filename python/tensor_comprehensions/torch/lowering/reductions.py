@@ -230,5 +230,38 @@ def cumulative(operator, identity):
     return lower
 
 
+def up_to(x, dim):
+    """The iterators of `x`, one for an element before along `dim` or the same, and the subscripts of that element."""
+    its = iterators(x.shape)
+    before = Index("u", x.shape[dim])
+    return its, before, [before if d == dim else i for d, i in enumerate(its)]
+
+
+def running_extreme(operator, identity):
+    """The lowering of extremes of all elements up to each, with the places of the last of them."""
+
+    def lower(b, x, dim):
+        refuse(x.dtype in ("bool", "int64"), x.dtype)
+        refuse(x.numel == 0, "the extreme of nothing")
+        if x.rank == 0:
+            return b.materialise(x), b.define([], Literal(0, "int64"))
+        dim %= x.rank
+        on_cpu = b.result(0).device.type == "cpu"
+        refuse(not on_cpu and x.shape[dim] > LONGEST_SQUARE, "on this device a running reduction costs the square of its terms")
+        own = opmath(x.dtype) if x.dtype in FLOATS else "float64"
+        its, before, at = up_to(x, dim)
+        term = where(before <= its[dim], cast(x.at(at), own), Literal(identity, own))
+        value = b.define(its, term, operator, own)
+        element = cast(x.at(at), own)
+        found = element.eq(value.at(at)) | element.ne(element)
+        last = Literal(2**63 - 1, "int64")  # the least of what is negative is found, as -2**63 is no literal
+        place = b.define(its, where((before <= its[dim]) & found, Literal(0, "int64") - before, last), "min=!", "int64")
+        return rounded(b, value, x.dtype), b.define(its, Literal(0, "int64") - place.at(its))
+
+    return lower
+
+
+lowers("cummax")(running_extreme("max=!", -math.inf))
+lowers("cummin")(running_extreme("min=!", math.inf))
 lowers("cumsum")(cumulative("+=!", 0))
 lowers("cumprod")(cumulative("*=!", 1))
