@@ -28,9 +28,9 @@ class GraphLayoutChoice {
     for (const auto& node : graph_.nodes)
       result_.problem.nodes.push_back({node.callee, node.inputs, node.outputs, plain_operands(node)});
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (reduces(graph_.nodes[n]) && !fixed_.count(n)) add_priced(n);
+      if (reduces(graph_.nodes[n]) && has_choice(n)) add_priced(n);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (!options_.constants_alone && !reduces(graph_.nodes[n]) && !fixed_.count(n)) add_unpriced(n);
+      if (!options_.constants_alone && !reduces(graph_.nodes[n]) && has_choice(n)) add_unpriced(n);
     for (std::size_t t = 0; t < graph_.tensors.size(); ++t) result_.problem.tensors[t].weight = conversion_seconds(t);
     for (const auto tensor : graph_.outputs)
       result_.problem.nodes.push_back({"return", {tensor}, {}, {std::optional(Layout())}});
@@ -40,6 +40,7 @@ class GraphLayoutChoice {
   }
 
  private:
+  bool has_choice(std::size_t n) const { return !fixed_.count(n) && !lang::has_loops(graph_.nodes[n].def->def); }
   /// With conversions that are shared, or where the graph is too entangled for that, each counted for itself.
   LayoutResolution chosen() const {
     try {

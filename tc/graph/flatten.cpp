@@ -124,6 +124,7 @@ class Flattener {
   }
 
   void assign(const lang::Statement& statement, const lang::Def& def, std::size_t frame, Names& current) {
+    if (!statement.loops.empty()) good_ = false;
     const auto& assignment = std::get<Assignment>(statement.node);
     Step step{&statement, frame, {}, {}, {}};
     const bool is_new = !current.count(assignment.target);

@@ -42,7 +42,7 @@ struct FlatDef {
 };
 
 /// Def \p name of \p defs, flat. Nothing where no graph of values says what it does: a call gives a new value to a tensor
-/// that the def accumulates into for its caller, or accumulates into a tensor that is an argument of it.
+/// that the def accumulates into for its caller, or accumulates into a tensor that is an argument of it; or a loop stands beside calls.
 std::optional<FlatDef> flatten(const Defs& defs, const std::string& name);
 
 }  // namespace tc::graph

@@ -19,10 +19,11 @@ struct Facts {
   int products = 0;          ///< reductions that read elements several times: products, convolutions
   bool reduces = false;      ///< holds other reductions
   bool is_indirect = false;  ///< reads elements by index
+  bool has_loops = false;    ///< runs iterations in order
 
   Facts operator+(const Facts& other) const {
     return {statements + other.statements, products + other.products, reduces || other.reduces,
-            is_indirect || other.is_indirect};
+            is_indirect || other.is_indirect, has_loops || other.has_loops};
   }
 };
 
@@ -49,7 +50,7 @@ Facts facts_of(const Graph& graph, const Node& node) {
   for (auto tensor : node.inputs) shapes.push_back(graph.tensors[tensor].spec.shape);
   const auto& def = *node.def;
   const auto sizes = lang::bind_sizes(def.def, shapes);
-  Facts facts{def.def.statements.size(), 0, false, !def.ranges.data_dependent.empty()};
+  Facts facts{def.def.statements.size(), 0, false, !def.ranges.data_dependent.empty(), lang::has_loops(def.def)};
   for (std::size_t s = 0; s < def.def.statements.size(); ++s) {
     const auto& statement = std::get<lang::Assignment>(def.def.statements[s].node);
     if (statement.reduction_iterators.empty()) continue;
@@ -111,6 +112,7 @@ class Merger {
 
   bool may_merge(const Facts& writer, const Facts& reader) const {
     if (writer.is_indirect || reader.is_indirect || reader.products > 0) return false;
+    if (writer.has_loops || reader.has_loops) return false;
     return writer.statements + reader.statements <= limits_.statements;
   }
 

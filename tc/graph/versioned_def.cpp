@@ -47,7 +47,7 @@ std::string new_name(const lang::Def& def, std::string name) {
 }
 
 bool may_be_versioned(const Graph& graph, const Node& node) {
-  if (!node.def->ranges.data_dependent.empty()) return false;
+  if (!node.def->ranges.data_dependent.empty() || lang::has_loops(node.def->def)) return false;
   std::set<std::string> written;
   for (std::size_t s = 0; s < node.def->def.statements.size(); ++s) {
     const auto& statement = assignment(node, s);

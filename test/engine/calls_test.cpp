@@ -167,6 +167,44 @@ TEST(Calls, Temporaries) {
       (std::vector<std::int32_t>{5, 7}));
 }
 
+TEST(Calls, DefsWithLoops) {
+  const std::string running =
+      "def running(int(N) X) -> (int(N) Y) { for i in 0:N { Y(i) = X(i) + (i >= 1 ? Y(i-1) : 0) } }\n";
+  const std::string two =
+      "def two(int(N) X) -> (int(N) B) {\n"
+      "  for t in 0:N { A(t) = X(t) - (t >= 1 ? B(t-1) : 0)  B(t) = A(t) * 2 } }\n";
+  const std::string small =
+      "def small(int(N) X) -> (int8(N) Y) { for t in 0:N { Y(t) +=! X(t) + k where k in 0:2  Y(t) += (t >= 1 ? Y(t-1) "
+      ": 100) } }\n";
+  EXPECT_EQ(of_vector(running + "def f(int(N) X) -> (Y) { Y = running(X) }", {1, 2, 3}),
+            (std::vector<std::int32_t>{1, 3, 6}));
+  EXPECT_EQ(of_vector(running + two +
+                          "def f(int(N) X) -> (Y) { A = running(X)  B = two(A)  C = running(B)  Y(i) = C(i) + A(i) }",
+                      {1, 2, 3}),
+            (std::vector<std::int32_t>{3, 7, 18}));
+  EXPECT_EQ(of_vector(running + "def again(int(N) X) -> (Y) { A = running(X)  Y = running(A) }\n" +
+                          "def f(int(N) X) -> (Y) { A = again(X)  A = again(A)  Y(i) = A(i) * 2 }",
+                      {1, 1}),
+            (std::vector<std::int32_t>{2, 10}));
+  EXPECT_EQ(of_vector(running + "def f(int(N) t) -> (Y) { A = running(t)  Y(i) = A(i) + t(i) }", {1, 1}),
+            (std::vector<std::int32_t>{2, 3}));
+  EXPECT_EQ(of_vector(small + "def f(int(N) X) -> (Y) { A = small(X)  Y(i) = int(A(i)) }", {1, 20}),
+            (std::vector<std::int32_t>{103, -112}));
+}
+
+TEST(Calls, LoopsBesideCalls) {
+  const auto function =
+      define(
+          "def running(int(N) X) -> (int(N) Y) { for i in 0:N { Y(i) = X(i) + (i >= 1 ? Y(i-1) : 0) } }\n"
+          "def f(int(N) X) -> (int(N) Y) { for t in 0:N { A(t) = X(t) + (t >= 1 ? A(t-1) : 0) }\n"
+          "  B = running(A)  for i in 0:N { Y(i) = B(i) + (i >= 2 ? Y(i-2) : 0) } }")
+          .functions.back();
+  const Boxed argument{{0}, {4}, {1, 0, 0, 2}};
+  EXPECT_TRUE(run(function, {argument}, How::InterpretedNodes).empty());
+  for (const auto how : {How::Interpreted, How::Compiled, How::CompiledNodes, How::CompiledParts})
+    EXPECT_EQ(run(function, {argument}, how).front().values, (std::vector<std::int32_t>{1, 2, 4, 8})) << int(how);
+}
+
 TEST(Calls, AnLstmOfSomeSteps) {
   const std::string step =
       "def gate(float(B,I) x, float(B,H) h, float(G,I) Wx, float(G,H) Wh) -> (Z) {\n"

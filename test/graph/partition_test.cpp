@@ -57,6 +57,15 @@ TEST(PartitionGraph, RowsAreOnePartAndProductsKeepTheirs) {
   EXPECT_EQ(parts_of(graph), "fc eighth; softmax; fc");
 }
 
+TEST(PartitionGraph, LoopsStayAlone) {
+  auto graph =
+      bound(ops +
+                "def decayed(float(T,N) X) -> (H) { for t in 0:T { H(t,n) = X(t,n) + (t >= 1 ? H(t-1,n) : 0) } }\n"
+                "def main(float(N,C) Q) -> (Y) { A = eighth(Q)  B = decayed(A)  D = eighth(B)  Y = eighth(D) }",
+            {{16, 8}});
+  EXPECT_EQ(parts_of(graph), "eighth; decayed; eighth eighth");
+}
+
 /// What reads rows joins what writes them where prices say so, and they are asked for once for equal parts.
 TEST(PartitionGraph, PricesDecideWhetherRowsJoin) {
   const auto graph = bound(ops +

@@ -106,6 +106,38 @@ def test_the_gradient_of_a_layer_of_torch():
         torch.testing.assert_close(ours.grad, theirs.grad, atol=1e-4, rtol=1e-4)
 
 
+C = tc.define(
+    str(T.decayed)
+    + str(T.recurrent)
+    + """
+def project(float(T,B,H) Y, float(O,H) W) -> (Z) { Z(t,b,o) +=! Y(t,b,h) * W(o,h) }
+def stack(float(T,B,I) X, float(H,I) W, float(H,H) U, float(H,H) V, float(O,H) P) -> (Z) {
+  A = recurrent(X, W, U)
+  D = recurrent(A, V, U)
+  E = project(D, P)
+  Z(t,b,o) = fmax(E(t,b,o), 0)
+}
+"""
+)
+
+
+def test_calls_of_defs_with_loops():
+    x, w, u, v, p = torch.randn(9, 3, 5), torch.randn(8, 5) / 3, torch.randn(8, 8) / 4, torch.randn(8, 8) / 4, torch.randn(2, 8)
+    layers = [torch.nn.RNN(5, 8, bias=False), torch.nn.RNN(8, 8, bias=False)]
+    with torch.no_grad():
+        for layer, first in zip(layers, (w, v)):
+            layer.weight_ih_l0.copy_(first)
+            layer.weight_hh_l0.copy_(u)
+    want = (layers[1](layers[0](x)[0])[0] @ p.T).relu().detach()
+    for partition in ("auto", "each", "one"):
+        f = tc.compile(C.stack, x, w, u, v, p, options=tc.MappingOptions(), partition=partition)
+        torch.testing.assert_close(f(x, w, u, v, p), want, atol=1e-5, rtol=1e-5)
+    assert tc.compile(C.stack, x, w, u, v, p).stats["parts"] == 3
+    inputs = [t.double().requires_grad_() for t in (x[:3, :1, :2], w[:3, :2], u[:3, :3], v[:3, :3], p[:, :3])]
+    double = tc.define("\n".join(str(C[name]).replace("float32", "float64") for name in ("recurrent", "project", "stack")))
+    assert torch.autograd.gradcheck(lambda *tensors: double.stack(*tensors), inputs, fast_mode=True)
+
+
 def test_a_gradient_that_no_loop_computes():
     mixed = tc.define("def f(float(T) X) -> (float(T) H) { H(t) = X(t)  G(t) = H(t)  for t in 0:T { G(t) = H(T-1-t)  H(t) = 2 * G(t) } }").f
     with pytest.raises(tc.SemanticError, match="TC308.*not at a constant distance"):

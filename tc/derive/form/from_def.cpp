@@ -403,6 +403,7 @@ class Follower {
 }  // namespace
 
 Program from_def(const lang::InlinedDef& function, const std::vector<TensorSpec>& inputs, const ContextPtr& context) {
+  if (lang::has_loops(function.def)) throw Refusal{"the def has a loop whose iterations run in order"};
   return Follower(function, inputs, context).run();
 }
 

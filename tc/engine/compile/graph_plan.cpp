@@ -30,11 +30,11 @@ constexpr std::size_t most_statements = 16;
 
 bool has_calls(const Function& function) { return function.defs && !is_call_free(function); }
 
-/// Do \p options speak of \p function as one def, or is there no graph of it? A graph has no nodes for loops.
+/// Do \p options speak of \p function as one def, or is there no graph of it?
 bool is_one(const Function& function, const CompileOptions& options) {
   const auto& mapping = options.mapping.values();
   return !function.defs || !options.stages.replace.empty() || !mapping.parallel_along.empty() ||
-         !mapping.vector_along.empty() || lang::has_loops(function.def);
+         !mapping.vector_along.empty();
 }
 
 /// How the nodes of \p function that are run, and those that are folded, are gathered.

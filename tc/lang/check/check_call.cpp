@@ -25,7 +25,6 @@ class CallChecker {
               .message = str("'", call_.def, "'", what),
               .help = did_you_mean(call_.def, {scope_.defs.begin(), scope_.defs.end()})});
     } else if (const Def* def = names_good ? callee() : nullptr) {
-      refuse_loops(*def);
       match(*def);
       call_.def = def->name;
     }
@@ -53,14 +52,6 @@ class CallChecker {
       report({.code = "TC119", .range = def_range(), .message = error.what()});
       return nullptr;
     }
-  }
-
-  void refuse_loops(const Def& def) {
-    if (!has_loops(def)) return;
-    report({.code = "TC135",
-            .range = def_range(),
-            .message = str("'", def.name, "' holds a loop and cannot be called by another function"),
-            .help = "write its statements here, or call it from the host"});
   }
 
   bool check_arguments() {

@@ -146,7 +146,8 @@ struct InlinedCall {
   const Ranges& ranges;
   Substitution substitution = {};
   bool renames_sizes = true;  ///< each size of the callee is another one of the caller, of which as little is known
-  std::vector<SizeEquation> after = {};  ///< to be checked behind the callee's statements
+  std::map<int, OrderedLoop> loops = {};  ///< of the callee, as they are written out
+  std::vector<SizeEquation> after = {};   ///< to be checked behind the callee's statements
   /// \p from is copied to \p to behind those.
   struct Copy {
     Side to, from;
@@ -171,6 +172,11 @@ class Inliner {
       context_.cancellation.check("the inliner");
       place_ = statement.range;
       loops_ = statement.loops;
+      for (auto& loop : loops_) {
+        const auto [known, is_new] = own_loops_.try_emplace(loop.id, next_loop_);
+        if (is_new) ++next_loop_;
+        loop.id = known->second;
+      }
       if (auto* assignment = std::get_if<Assignment>(&statement.node))
         emit_own(*assignment, statement.range);
       else
@@ -197,6 +203,8 @@ class Inliner {
   void emit_renamed(const Assignment& statement, const Substitution& substitution, const TensorDecl* decl, DType type,
                     SourceRange range);
   void inline_statement(InlinedCall& call, std::size_t s);
+  void enter_loops(InlinedCall& call, const Statement& statement);
+  void give_first_values(const InlinedCall& call, std::size_t s);
   std::optional<DType> pinned_type(const Assignment& statement, const std::string& target);
   void inline_call(const CallStatement& statement, SourceRange range);
   void map_arguments(InlinedCall& call);
@@ -209,9 +217,11 @@ class Inliner {
   const InlineContext& context_;
   FreeNames names_;
   NameVersions versions_;
+  std::map<int, int> own_loops_;         ///< the numbers of the def's own loops
   std::map<std::string, DType> pinned_;  ///< tensors whose first assignment must give this type
   SourceRange place_;                    ///< of the statement of def_ at hand
   std::vector<OrderedLoop> loops_;       ///< around it
+  int next_loop_ = 0;                    ///< above the numbers of all loops so far
   GrowingInlinedDef result_;
 };
 
@@ -365,14 +375,64 @@ void Inliner::emit_renamed(const Assignment& statement, const Substitution& subs
 void Inliner::inline_statement(InlinedCall& call, std::size_t s) {
   auto assignment = std::get<Assignment>(call.callee.statements[s].node);
   const TensorDecl* decl = find_decl(call.callee.returns, assignment.target);
-  if (has_computed_subscripts(assignment) && (!call.renames_sizes || takes_declared_size(assignment, decl)))
+  const bool is_in_loop = !call.callee.statements[s].loops.empty();
+  if (is_in_loop ||
+      (has_computed_subscripts(assignment) && (!call.renames_sizes || takes_declared_size(assignment, decl))))
     write_out_ranges(assignment, call.ranges.statements.at(s));
   auto iterators = left_iterators(assignment);
   iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
   for (const auto& id : iterators) call.substitution.values[id] = make_expr(Name{names_.iterator(id)});
+  if (is_in_loop) give_first_values(call, s);
+  enter_loops(call, call.callee.statements[s]);
+  for (std::size_t k = 0; k < loops_.size(); ++k)
+    call.substitution.values[call.callee.statements[s].loops[k].iterator] = make_expr(Name{loops_[k].iterator});
   emit_renamed(assignment, call.substitution, decl, call.callee.tensors.at(assignment.target).type,
                call.callee.statements[s].range);
   for (const auto& id : iterators) call.substitution.values.erase(id);
+}
+
+/// Writes on in the loops around \p statement of the callee, under numbers and indices of their own.
+void Inliner::enter_loops(InlinedCall& call, const Statement& statement) {
+  loops_.clear();
+  for (const auto& loop : statement.loops) {
+    const auto [known, is_new] = call.loops.try_emplace(loop.id);
+    if (is_new) known->second = {next_loop_++, names_.iterator(loop.iterator)};
+    loops_.push_back(known->second);
+  }
+}
+
+/// Before the loop around statement \p s of the callee, its first: returns that the loop reads, or to which their declaration gives a type,
+/// get zeros, as a statement of the loop would give them neither type nor sizes before it reads them.
+void Inliner::give_first_values(const InlinedCall& call, std::size_t s) {
+  const auto& statements = call.callee.statements;
+  if (s > 0 && common_loops(statements[s - 1], statements[s]) > 0) return;
+  std::set<std::string> read;
+  for (std::size_t i = s; i < statements.size() && (i == s || common_loops(statements[i], statements[s]) > 0); ++i) {
+    const auto& assignment = std::get<Assignment>(statements[i].node);
+    for_each_expr(assignment.rhs, [&](const ExprPtr& part) {
+      if (const auto* access = std::get_if<Access>(&part->node)) read.insert(access->tensor);
+    });
+  }
+  for (const auto& decl : call.callee.returns) {
+    const std::string& target = call.substitution.tensors.at(decl.name);
+    if (result_.is_assigned(target) || !(read.count(decl.name) || pinned_.count(target))) continue;
+    const DType type = call.callee.tensors.at(decl.name).type;
+    const auto& box = call.ranges.tensors.at(decl.name);
+    Assignment zeros;
+    zeros.target = target;
+    zeros.target_range = call.range;
+    for (const std::string& id : names_.iterators(static_cast<int>(box.size()))) {
+      const Range& own = box[zeros.subscripts.size()];
+      const Range range{substitute(own.min, call.substitution), substitute(own.extent, call.substitution)};
+      const Clause clause = range_clause(id, range, call.range);
+      zeros.clauses.push_back(clause);
+      zeros.subscripts.push_back(make_expr(Name{id}));
+    }
+    zeros.rhs = make_expr(Cast{type, make_expr(IntLiteral{0}), false});
+    pinned_.erase(target);
+    loops_.clear();
+    emit(std::move(zeros), call.range, type);
+  }
 }
 
 void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
@@ -384,6 +444,7 @@ void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
   for (const auto& [name, info] : call.callee.tensors)
     if (info.role == Role::Temporary) call.substitution.tensors[name] = names_.tensor(name);
   for (std::size_t s = 0; s < call.callee.statements.size(); ++s) inline_statement(call, s);
+  loops_.clear();
   for (const auto& equation : call.after) emit_equation(equation, range);
   for (const auto& copy : call.copies) emit_copy(copy.to, copy.from, copy.rank, copy.type, {}, range);
 }

@@ -314,6 +314,7 @@ Computation with_result(Computation computation) {
 
 std::optional<Computation> understand(const lang::InlinedDef& def, const std::vector<TensorSpec>& arguments,
                                       bool finite) try {
+  if (lang::has_loops(def.def)) return std::nullopt;
   auto result = with_result(UserDef(def, arguments, finite).run());
   result.arguments = arguments;
   return result;
