@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import List, Sequence
+from typing import List, Optional, Sequence
 
 import torch
 
@@ -38,7 +38,8 @@ class Statement:
     """`target(subscripts) operator value`; the text has the target's subscripts in its order of memory.
 
     Subscripts are iterators; of a reduction, also expressions: the value goes where they say. A reduction is over the iterators `over` too
-    where nothing reads them. The elements `exist` are checked to lie in their tensors.
+    where nothing reads them. The elements `exist` are checked to lie in their tensors. The values of the iterator `loop` run in order, so that
+    the statement may read elements of its target at earlier ones.
     """
 
     target: Tensor
@@ -47,6 +48,7 @@ class Statement:
     value: Expr
     over: Sequence[Index] = ()
     exist: Sequence[expression.Load] = ()
+    loop: Optional[Index] = None
 
     @property
     def iterators(self):
@@ -132,6 +134,13 @@ class Builder:
         target = Tensor(self._fresh(), dtype, [i.extent for i in iterators])
         self.assign(View(target), iterators, value, operator, exist=exist)
         return View(target)
+
+    def recur(self, iterators, loop, dtype, value) -> View:
+        """A new tensor over `iterators` whose elements are computed in the order of `loop`, one of them: `value` gives an element from a view of
+        the tensor, of which it reads earlier ones."""
+        view = View(Tensor(self._fresh(), dtype, [i.extent for i in iterators]))
+        self._item().statements.append(Statement(view.tensor, list(iterators), "=", expression.cast(value(view), dtype), loop=loop))
+        return view
 
     def assign(self, view, subscripts, value, operator="=", over=(), exist=()):
         """Another statement that writes the tensor of `view`, which this node made; `over` and `exist` as in Statement."""

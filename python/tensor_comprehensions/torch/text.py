@@ -94,7 +94,7 @@ def _bounded(statement: Statement, assigned) -> List[Index]:
             if isinstance(subscript, Index):
                 (known if same(size, subscript.extent) else partial).add(subscript.name)
     for part, guarded in statement.walk():
-        if not isinstance(part, Load):
+        if not isinstance(part, Load) or part.tensor is statement.target and statement.target not in assigned:
             continue
         for size, subscript in zip(part.tensor.shape, part.subscripts):
             if isinstance(subscript, Index):
@@ -104,15 +104,17 @@ def _bounded(statement: Statement, assigned) -> List[Index]:
 
 
 def statement_text(statement: Statement, name_of, assigned) -> str:
-    """One statement; ranges are given where inference would not find them."""
+    """One statement, in its loop; ranges are given where inference would not find them."""
     target = statement.target
     left = name_of(target)
     if target.shape:
         left += f"({','.join(expression.to_text(statement.subscripts[d], name_of) for d in target.order)})"
-    clauses = [f"{i.name} in 0:{size_text(i.extent)}" for i in _bounded(statement, assigned)]
+    loop = statement.loop
+    clauses = [f"{i.name} in 0:{size_text(i.extent)}" for i in _bounded(statement, assigned) if loop is None or i.name != loop.name]
     clauses += [f"exists {expression.to_text(element, name_of)}" for element in statement.exist]
     text = f"{left} {statement.operator} {expression.to_text(statement.value, name_of)}"
-    return text + (f" where {', '.join(clauses)}" if clauses else "")
+    text += f" where {', '.join(clauses)}" if clauses else ""
+    return text if loop is None else f"for {loop.name} in 0:{size_text(loop.extent)} {{ {text} }}"
 
 
 def declared_first(tensors) -> list:

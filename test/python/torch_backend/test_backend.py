@@ -390,6 +390,23 @@ def test_running_extremes_and_their_places():
             assert not tct.reports()[-1].left
 
 
+def test_running_sums_of_exponentials_do_not_overflow():
+    torch.manual_seed(0)
+    x = torch.randn(4, 200) * 300
+    x[0, :3] = -torch.inf
+    x[1, 50], x[2, 40] = torch.inf, torch.nan
+    for dim in (0, 1):
+        for dtype, within in ((torch.float32, 1e-5), (torch.bfloat16, 1e-2)):
+            torch._dynamo.reset()
+            ours, eager = (f(x.to(dtype)) for f in (torch.compile(lambda x: (x * 1).logcumsumexp(dim), backend="tc"), lambda x: x.logcumsumexp(dim)))
+            assert torch.allclose(ours, eager, equal_nan=True, rtol=within)
+            assert not tct.reports()[-1].left
+    x = torch.randn(3, 50, requires_grad=True)
+    model = lambda x: ((x * 1).logcumsumexp(1) * torch.arange(50.0)).sum()
+    got, want = (torch.autograd.grad(f(x), x)[0] for f in (torch.compile(model, backend="tc"), model))
+    assert torch.allclose(got, want, rtol=1e-4)
+
+
 def test_running_products_and_gradients_of_running_sums():
     torch.manual_seed(0)
     x = (1 + torch.randn(3, 200) / 20).requires_grad_()

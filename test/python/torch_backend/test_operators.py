@@ -7,10 +7,10 @@ import torch
 from tensor_comprehensions.torch.runner import Compiler
 
 NAMES = (
-    """add addmm amax argmax baddbmm bmm cat clamp copysign cumsum div.no_rounding_mode div.floor_rounding eq erf exp
+    """add addmm amax argmax baddbmm bmm cat clamp copysign cummax cummin cumsum div.no_rounding_mode div.floor_rounding eq erf exp
     expm1 flip floor fmod gather index_add index_put index_select logical_and masked_fill max.reduction_with_dim maximum mean mm nn.functional.avg_pool2d
     nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.embedding nn.functional.gelu nn.functional.group_norm
-    nn.functional.layer_norm nn.functional.max_pool2d nn.functional.pad.constant nn.functional.scaled_dot_product_attention prod
+    nn.functional.layer_norm logcumsumexp nn.functional.max_pool2d nn.functional.pad.constant nn.functional.scaled_dot_product_attention prod
     remainder rsub scatter_add scatter_reduce.amax scatter_reduce.prod scatter_reduce.sum sigmoid softmax std sub sum var where""".split()
 )
 FEW = """add amax argmax bmm cat cumsum floor gather index_add index_put masked_fill nn.functional.avg_pool2d

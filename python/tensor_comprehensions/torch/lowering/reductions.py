@@ -261,6 +261,27 @@ def running_extreme(operator, identity):
     return lower
 
 
+@lowers("logcumsumexp")
+def logcumsumexp(b, x, dim):
+    """The larger of the result so far and an element is taken out of the exponentials, so that none overflows."""
+    own = opmath(b.out_dtype)
+    refuse(x.dtype not in FLOATS, x.dtype)
+    if x.rank == 0:
+        return rounded(b, b.materialise(x), b.out_dtype)
+    dim %= x.rank
+    refuse(b.result().device.type != "cpu" and x.shape[dim] > LONGEST_SQUARE, "on this device one thread runs all terms of a row")
+    its = iterators(x.shape)
+    one = Literal(1, "int64")
+    earlier = [i - one if d == dim else i for d, i in enumerate(its)]
+
+    def value(result):
+        before, element = where(one <= its[dim], result.at(earlier), Literal(-math.inf, own)), cast(x.at(its), own)
+        high, low = call("max", before, element), call("min", before, element)
+        return high + where(low.eq(high), Literal(math.log(2), own), call("log1p", call("exp", low - high)))
+
+    return rounded(b, b.recur(its, its[dim], own, value), b.out_dtype)
+
+
 lowers("cummax")(running_extreme("max=!", -math.inf))
 lowers("cummin")(running_extreme("min=!", math.inf))
 lowers("cumsum")(cumulative("+=!", 0))
