@@ -231,7 +231,7 @@ const Row unary_rows[] = {
     {"cospi", 0.6, 2, cosine_of_turns},
     {"erfcx", 0.6, 4, scaled_complement},
     {"normcdf", 0.6, 4, normal_distribution},
-    {"gelu", 1.8, 4, [](Real x) { return x * normal_distribution(x); }},
+    {"gelu", 1.6, 4, [](Real x) { return x * normal_distribution(x); }},
     {"erfinv", 0.6, 4, inverse_error_function},
     {"lgamma", 0.6, 5, logarithmic_gamma, term_of_gamma},
     {"floor", 0, 0},

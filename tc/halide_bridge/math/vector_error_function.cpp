@@ -24,34 +24,39 @@ Vec erf(const Vec& x) {
 
 namespace {
 
-/// a normcdf(-a) for 0 <= a <= 15: exp(-a^2/2) w times a polynomial of u, w = a/(a + 4), u = 2 w - 1; all three with
-/// what they round off.
+/// e^(-square/2) for 0 <= square <= 225: a polynomial of s with square = s - 2 n log 2.
+Scaled exponential_of_half(const Pair& square) {
+  constexpr double magic = 12582912;  // added to a number it moves the whole part to the low bits
+  Vec n = fma(square.high, -0.7213475204444817, magic) - magic;
+  Vec s = fma(n, 1.38671875, square.high) + fma(n, -4.2438888010938114e-4, square.low);
+  Vec slope = polynomial({2.1476502297446132e-5, -2.6152952341362834e-4, 2.604353241622448e-3, -2.0833147689700127e-2,
+                          0.12499997019767761, -0.5},
+                         s);
+  Vec y = fma(slope, s, 1);
+  return {y, n, fma(slope, s, 1 - y)};
+}
+
+/// a normcdf(-a) for 0 <= a <= 15. With Mills' ratio R(a) = exp(a^2/2) normcdf(-a), 1/R(a) - sqrt(2 pi) a is a quotient N/M of
+/// polynomials with positive coefficients, so that a R(a) = p/d for p = a M and d = N + sqrt(2 pi) p. The rounding of p mostly
+/// cancels because p is in both; M = 1 + m a and N = 2 + u are added up last. The quotient is corrected by its rest and by that of d.
 Vec normal_tail(const Vec& a) {
-  Pair sum = exact_sum(a, a.number(4)), square = exact_product(a, a);
-  Vec inverse = 1 / sum.high, w = a * inverse;
-  Vec w_low = (fma(-w, sum.high, a) - w * sum.low) * inverse;
-  Vec u = fma(w_low, 2, fma(w, 2, -1));
-  Vec slope = polynomial({-1.2553459964692592621e-4, 1.9145113765262067318e-4, 1.5704692341387271881e-3,
-                          -3.52165661752223968506e-3, -7.5276638381183147430e-3, 6.04062564671039581299e-2,
-                          -0.18652282655239105225, 0.387136638164520263672, -0.607896625995635986328},
-                         u);
-  Vec p = fma(slope, u, 0.75528514385223388672), p_low = fma(slope, u, 0.75528514385223388672 - p);
-  auto [y, n, y_low] = scaled_exponential(square.high * -0.5, square.low * -0.5);
-  Pair product = exact_product(w, y);
-  Vec low = fma(w, y_low, fma(w_low, y, product.low));
-  return scale(fma(product.high, p, fma(product.high, p_low, low * p)), n);
+  constexpr double root = 2.5066282746310002;
+  Pair square = exact_product(a, a);
+  auto [y, n, y_low] = exponential_of_half(square);
+  Vec m = polynomial({0.00247625508372, 0.0296987854555, 0.17022465899, 0.564711083294, 1.08435633586}, a);
+  Vec u = polynomial({0.00620768840334, 0.0744120198989, 0.414967005855, 1.25785344336}, a) * a;
+  Vec p = fma(square.high, m, a);
+  Pair product = exact_product(p, p.number(root)), above = exact_sum_ordered(product.high, u);
+  Pair d = exact_sum_ordered(p.number(2), above.high);  // d - 2 is exact on both sides of 4
+  Vec d_low = d.low + (above.low + product.low);
+  Vec inverse = 1 / d.high, q = p * inverse;
+  Vec rest = fma(-q, d_low, fma(-q, d.high, p)) * inverse;
+  return scale(fma(q, y, fma(q, y_low, rest * y)), n);
 }
 
 }  // namespace
 
-/// x normcdf(x): a series near 0, and max(x, 0) less the tail of |x|; NaN for -infinity.
-Vec gelu(const Vec& x) {
-  Vec a = at_most(magnitude(x), 15), z = x * x;
-  Vec ratio = polynomial({-8.6949485194054432213e-6, 1.16363652486686634e-4, -1.189229195006190730499e-3,
-                          9.9746026098728179931640625e-3, -6.6490590572357177734375e-2, 0.398942291736602783203125},
-                         z);
-  Vec near = x * fma(x, ratio, 0.5);
-  return select(a < 0.875, near, select(x < 0, x * 0, x) - normal_tail(a));
-}
+/// x normcdf(x): max(x, 0) less the tail of |x|; NaN for -infinity.
+Vec gelu(const Vec& x) { return select(x < 0, x * 0, x) - normal_tail(at_most(magnitude(x), 15)); }
 
 }  // namespace tc::halide_bridge::line
