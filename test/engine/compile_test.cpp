@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -133,6 +136,25 @@ TEST(Compile, ACacheHoldsTheExecutablesThatWereAskedForLast) {
   EXPECT_LE(cache.size(), 3u);
   cache.clear();
   EXPECT_EQ(cache.size(), 0u);
+}
+
+/// The memory areas of this process.
+long mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+}
+
+/// The linker holds a program in two areas, for its code and for its data.
+TEST(Compile, ThePagesOfProgramsThatAreLetGoOfAreGivenBack) {
+  ExecutableCache cache(2);
+  auto module = define("def f(float(N) X) -> (Y) { Y(i) = X(i) + 1 }");
+  const auto make = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t size = first; size < last; ++size) compile_cached(cache, module.functions[0], {count_up({size})});
+  };
+  make(1, 5);
+  const long before = mappings();
+  make(5, 25);
+  EXPECT_LT(mappings(), before + 20);
 }
 
 TEST(Compile, ThreadsThatAskForOneKeyShareOneCompile) {
