@@ -15,10 +15,9 @@ os.environ["TORCHINDUCTOR_CACHE_DIR"] = state.name + "/inductor"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# What measures time, or counts on cores that no other test takes: `make test` runs it in one process, and the rest in more.
-ALONE = {"test_autotune.py", "test_benchmark_harness.py", "test_benchmark_peers.py", "test_benchmark_tuning.py",
-         "test_thread_teams.py", "test_threads.py", "test_tune_derivations.py", "test_calls_are_quick",
-         "test_a_cached_kernel_runs_within_5_ms", "test_gpu_script.py"}
+# What asserts a time, or counts on cores that no other test takes: `make test` runs it in one process, and the rest in more.
+ALONE = {"test_thread_teams.py", "test_threads.py", "test_tune_derivations.py", "test_calls_are_quick",
+         "test_a_cached_kernel_runs_within_5_ms", "test_a_section_without_end_is_ended_with_what_it_started"}
 
 
 def pytest_collection_modifyitems(items):
