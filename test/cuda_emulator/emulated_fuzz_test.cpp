@@ -66,25 +66,18 @@ struct Kernels {
   }
 };
 
-/// Of so many kernels of a part, one at least is to copy asynchronously. Of 60 programs one in five does, 21 of 111; a part
-/// of 30 may have 8 of 49.
+/// Of so many kernels, one at least is to copy asynchronously. Of 60 programs one in five does, 21 of 111; 30 may have 8 of 49.
 constexpr int kernels_for_one_asynchronous = 8;
 
-/// The programs are run in parts, which may run side by side. Those that the environment asks for are all in the first.
-constexpr int parts = 2;
-constexpr std::uint64_t programs_of_a_part = 30;
+constexpr std::uint64_t usual_programs = 30;
 
-class EmulatedPrograms : public testing::TestWithParam<int> {};
-
-TEST_P(EmulatedPrograms, AgreeWithTheInterpreter) {
-  if (GetParam() > 0 && (std::getenv("TC_FUZZ_SEED") || std::getenv("TC_FUZZ_COUNT")))
-    GTEST_SKIP() << "the first part runs what the environment asks for";
+TEST(EmulatedPrograms, AgreeWithTheInterpreter) {
   RandomOptions programs;
   programs.contractions = 92;
   programs.whole_tiles = 92;
   Kernels kernels;
   fuzz_programs(
-      programs_of_a_part, grid_setting_of,
+      usual_programs, grid_setting_of,
       [&](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         options.stages.verify = true;
         if (program.seed % 5 == 0) options.unaligned = names_of(function->def, program.seed / 5);
@@ -96,10 +89,10 @@ TEST_P(EmulatedPrograms, AgreeWithTheInterpreter) {
         return emulated_mismatch(compiled, *function, arguments, {program.seed + 1, program.seed + 2},
                                  reference(*function, arguments));
       },
-      programs, 1 + static_cast<std::uint64_t>(GetParam()) * programs_of_a_part);
+      programs);
   std::printf("%d kernels, %d of them with asynchronous copies, %d with matrix units\n", kernels.all,
               kernels.asynchronous, kernels.units);
-  if (kernels.all >= static_cast<int>(programs_of_a_part)) {
+  if (kernels.all >= static_cast<int>(usual_programs)) {
     EXPECT_GE(kernels_for_one_asynchronous * kernels.asynchronous, kernels.all)
         << "too few kernels whose copies run ahead";
     EXPECT_GT(kernels.units, 0);
@@ -126,8 +119,6 @@ TEST(EmulatedLoops, AgreeWithTheInterpreter) {
     EXPECT_FALSE(wrong) << *wrong;
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(Parts, EmulatedPrograms, testing::Range(0, parts));
 
 }  // namespace
 }  // namespace tc::test

@@ -48,7 +48,7 @@ class ProgramFileTest : public testing::Test {
       const auto function = function_of(program, path_.filename().string(), program.runs[run]);
       const auto all = variants(program);
       for (std::size_t v = 0; v < all.size(); ++v) {
-        if (v < usual_variants && !(run == 0 ? is_usual_sample(path_, v) : is_sampled(v, run))) continue;
+        if (run == 0 ? v < usual_variants && !is_usual_sample(path_, v, usual_variants) : !is_sampled(v, run)) continue;
         const auto& variant = all[v];
         if (!Target::parse(variant.target).instructions->on_this_machine()) continue;
         SCOPED_TRACE(str("run ", run, ", options '", variant.options, "', target ", variant.target));

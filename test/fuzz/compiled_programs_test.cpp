@@ -120,7 +120,7 @@ TEST(CompiledPrograms, AgreeOverLoops) {
 
 TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   fuzz_programs(
-      200, cpu_setting_of,
+      100, cpu_setting_of,
       [](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         if (!options.target.instructions->on_this_machine()) options.target = Target::parse("cpu");
         return mismatch(function, arguments, options, program.tolerance);

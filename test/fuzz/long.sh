@@ -25,7 +25,7 @@ texts        engine        MutatedTexts.*                            TC_FUZZ_SEE
 calls        engine        Calls.Random*                             TC_FUZZ_SEED       TC_FUZZ_COUNT    2000  100
 graphs       engine        GraphLayouts.Random*                      TC_LAYOUT_FIRST    TC_LAYOUT_GRAPHS   40    6
 limits       random_limits *                                         TC_FUZZ_SEED       TC_FUZZ_COUNT     120   10
-grids        emulated_fuzz */0                                       TC_FUZZ_SEED       TC_FUZZ_COUNT     500    5
+grids        emulated_fuzz EmulatedPrograms.*                        TC_FUZZ_SEED       TC_FUZZ_COUNT     500    5
 grid_loops   emulated_fuzz EmulatedLoops.*                           TC_FUZZ_SEED       TC_FUZZ_COUNT     500   20"
 
 tests_of() {  # PROGRAM TESTS, with the variables of the environment
@@ -96,7 +96,7 @@ export TC_FUZZ_SEED=$seed
 TC_ALL_RUNS=1 run programs '*'
 TC_ALL_RUNS=1 run cuda 'KernelOfProgram.*'
 TC_ALL_INSTRUCTIONS=1 run engine '*SpecialValues*'
-TC_ALL_RUNS=1 run emulated_programs 'EmulatedPrograms.*:EmulatedImages.*:*UnitPrograms*:UnitNests*'
+TC_ALL_RUNS=1 run emulated_programs 'EmulatedPrograms.*:EmulatedImages.*:*UnitPrograms*:UnitNests*:*GroupPrograms*:GroupGate*:*GridCandidates*'
 TC_MATH_ROUNDS=8 run cpu 'Errors.*'
 TC_FUZZ_SECONDS=300 run entry_points '*'
 TC_CACHE_KILLS=1000 run cache 'Crash.*'

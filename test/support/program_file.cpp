@@ -45,9 +45,9 @@ bool is_sampled(std::size_t variant, std::size_t run) {
   return all || run == 0 || (variant + run) % 3 == 0;
 }
 
-bool is_usual_sample(const std::filesystem::path& path, std::size_t variant) {
+bool is_usual_sample(const std::filesystem::path& path, std::size_t variant, std::size_t count) {
   static const bool all = from_environment("TC_ALL_RUNS", 0) != 0;
-  return all || variant == 0 || (variant + std::stoul(path.stem().string())) % 3 == 0;
+  return all || variant == 0 || 1 + std::stoul(path.stem().string()) % (count - 1) == variant;
 }
 
 ProgramFile read_program(const std::filesystem::path& path) {

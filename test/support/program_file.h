@@ -33,9 +33,9 @@ struct ProgramFile {
 /// is_usual_sample() does not leave out, a later one each third, the next run others; every pair where TC_ALL_RUNS=1, as in `make test-long`.
 bool is_sampled(std::size_t variant, std::size_t run);
 
-/// Is variant number \p variant of how all programs are compiled taken for the first run of the program at \p path? The first one
-/// is, and a third of the others, of the next program another third; all where TC_ALL_RUNS=1.
-bool is_usual_sample(const std::filesystem::path& path, std::size_t variant);
+/// Is variant number \p variant of \p count ways to compile all programs taken for the first run of the program at \p path? The
+/// first one is, and one of the others, of the next program another one; all where TC_ALL_RUNS=1.
+bool is_usual_sample(const std::filesystem::path& path, std::size_t variant, std::size_t count);
 
 ProgramFile read_program(const std::filesystem::path& path);
 /// The programs below \p folder, sorted by their numbers.

@@ -258,8 +258,8 @@ TEST_P(GroupPrograms, AreRight) {
 TEST(GroupGate, MatrixProducts) {
   if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
   const std::vector<const char*> all{"A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(m,k) * B(k,n)", "A(k,m) * B(n,k)"};
-  const std::vector<const char*> each_operand_in_both_ways(all.begin(), all.begin() + 2);
-  for (const char* operands : all_are_taken() ? all : each_operand_in_both_ways)
+  const std::vector<const char*> first(all.begin(), all.begin() + 1);
+  for (const char* operands : all_are_taken() ? all : first)
     for (const char* type : {"bfloat16", "half"}) {
       if (std::string(type) == "half" && !all_are_taken()) continue;
       ProgramFile file;
