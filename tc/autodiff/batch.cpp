@@ -127,7 +127,8 @@ Assignment Batching::changed(Assignment statement) const {
   if (!places_.count(statement.target)) return statement;
   statement.subscripts = with_batch(statement.target, statement.subscripts, iterator_);
   statement.bare = false;
-  statement.clauses.push_back({RangeClause{std::get<Name>(iterator_->node).id, integer(0), size_}, {}});
+  auto& range = statement.clauses.emplace_back();
+  range.node = RangeClause{std::get<Name>(iterator_->node).id, integer(0), size_};
   return statement;
 }
 
