@@ -9,7 +9,10 @@
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 #include "test/support/from_environment.h"
+#include "test/support/oracle.h"
+#include "test/support/program_file.h"
 #include "test/support/random/random_calls.h"
+#include "test/support/random/random_loops.h"
 
 /// Defs that call one another, all the way through inference and inlining.
 namespace tc::engine {
@@ -190,6 +193,35 @@ TEST(Calls, DefsWithLoops) {
             (std::vector<std::int32_t>{2, 3}));
   EXPECT_EQ(of_vector(small + "def f(int(N) X) -> (Y) { A = small(X)  Y(i) = int(A(i)) }", {1, 20}),
             (std::vector<std::int32_t>{103, -112}));
+}
+
+/// A call of a def with random loops gives what the def gives: all returns, or the last, so that the others are temporaries of the caller.
+TEST(Calls, OfRandomLoopsMeanWhatTheLoopsMean) {
+  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 60);
+  for (auto seed = first; seed < first + count; ++seed) {
+    const auto program = test::random_loops(seed);
+    const auto loops = define(program.text).functions.back();
+    std::vector<std::string> results;
+    for (const auto& decl : loops->def.returns) results.push_back(decl.name);
+    const bool is_last = seed % 2 == 1;
+    const auto text =
+        str(program.text, "def main(int32(T,N) X, int32(N,M) B, int32(T,M) C, int32(T) S, int32(N) V) -> (",
+            is_last ? results.back() : join(results), ") {\n  (", join(results), ") = loops(X, B, C, S, V)\n}\n");
+    SCOPED_TRACE(str("seed ", seed, "\n", text));
+    const auto main = define(text).functions.back();
+    auto arguments = test::make_arguments(*main, program, program.runs.front());
+    auto inner = test::make_arguments(*loops, program, program.runs.front());
+    inner.inputs = arguments.inputs;
+    auto want = test::interpreted(*loops, inner);
+    if (is_last) want.erase(want.begin(), want.end() - 1);
+    const auto difference = test::first_difference(*main, test::interpreted(*main, arguments), want, {});
+    EXPECT_FALSE(difference) << *difference;
+    if (seed % 10 != 0) continue;
+    auto options = checked();
+    options.partition = seed % 20 == 0 ? graph::Partition::Each : graph::Partition::One;
+    const auto wrong = test::mismatch(main, arguments, options);
+    EXPECT_FALSE(wrong) << *wrong;
+  }
 }
 
 TEST(Calls, LoopsBesideCalls) {
