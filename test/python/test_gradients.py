@@ -342,3 +342,24 @@ def test_scatters_print_and_differentiate():
     want = torch.zeros(20, 3, dtype=torch.float64).index_add(0, index.long(), x.detach() ** 2)
     batch = torch.func.vmap(lambda x: module.add(x, index, like))(torch.stack([x.detach(), 2 * x.detach()]))
     assert torch.allclose(batch, torch.stack([want, 4 * want]))
+
+
+@pytest.mark.parametrize("of", ["uint8", "uint32", "uint64", "int8"])
+def test_the_gradient_of_a_gather_takes_indices_of_any_type(of):
+    gather = tc.define(f"def pick(float(N,D) A, {of}(M) I) -> (O) {{ O(m,d) = A(I(m),d) * A(I(m),d) }}").pick
+    a, index = np.arange(15, dtype="float32").reshape(5, 3), np.array([4, 0, 4, 2], of)
+    (found,) = [tc.grad(gather)(a, index, np.ones((4, 3), "float32"))]
+    want = np.zeros_like(a)
+    np.add.at(want, index.astype(int), 2 * a[index.astype(int)])
+    assert np.array_equal(found, want)
+
+
+def test_scatters_into_names_that_are_taken():
+    a, index = np.ones(4, "float32"), np.array([0, 1, 1, 3], "int32")
+    scatter = "(float(M) A, int32(M) I) -> ({}) {{ {}(I(m)) +=! A(m) }}"
+    assert tc.define("def f" + scatter.format("float(4) exp", "exp")).f(a, index).tolist() == [1, 2, 0, 1], "a built-in's name is free"
+    for text in ("def f" + scatter.format("exp", "exp"), "def f(float(M) A) -> (O) { exp(t) +=! A(m)  O(i) = A(i) }"):
+        with pytest.raises(tc.SemanticError, match="TC201"):
+            tc.define(text)
+    with pytest.raises(tc.SemanticError, match="TC103.*'f' is a function of this program"):
+        tc.define("def f" + scatter.format("float(4) f", "f"))
