@@ -314,7 +314,7 @@ TEST_F(ChooseContraction, ThreadsAlongRowsLeaveCopiesOfAllRowsToNobody) {
 }
 
 TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
-  for (const char* target : {"cpu:avx512,cores=2,l1=48k,l2=2m", "cpu:avx2,cores=2,l1=32k,l2=512k"}) {
+  for (const char* target : {"cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m", "cpu:avx2,cores=2,l1=32k,l2=512k,l3=32m"}) {
     auto mapping = choose(4096, 4096, 4096, "B[k, j]", {4096, 4096}, target);
     EXPECT_NE(mapping.find("U: i2 in blocks of 1024"), std::string::npos) << mapping;
     EXPECT_NE(mapping.find("pack read 1 of U in panels"), std::string::npos) << mapping;
