@@ -1,7 +1,7 @@
 # tensor_comprehensions, the library as a shared one, TensorComprehensions::engine: all floors in one file with a soname, made
 # of the objects that the static libraries of the floors are made of. It exports namespace tc, and nothing of what it is linked
 # with. Until version 1.0 each minor version is another library (CHANGELOG.md).
-set(TC_FLOORS base proto lang polyhedral options halide_bridge autodiff layout derive strategy cpu cuda library cache graph engine autotuner)
+set(TC_FLOORS base proto lang proof polyhedral options halide_bridge autodiff layout derive strategy cpu cuda library cache graph engine autotuner)
 set(TC_FLOOR_OBJECTS ${TC_FLOORS})
 list(TRANSFORM TC_FLOOR_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>")
 

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 /// The floor of each folder of tc/; a folder includes from lower floors and from itself.
 const std::map<std::string, int> floors = {
-    {"base", 0},    {"proto", 0},    {"lang", 1},   {"polyhedral", 2}, {"options", 3}, {"halide_bridge", 3},
+    {"base", 0},    {"proto", 0},    {"lang", 1},   {"polyhedral", 2}, {"proof", 2}, {"options", 3}, {"halide_bridge", 3},
     {"derive", 4},  {"autodiff", 4}, {"layout", 4}, {"strategy", 5},   {"cpu", 6},     {"cuda", 6},
     {"library", 6}, {"cache", 7},    {"graph", 7},  {"engine", 8},     {"aten", 9},    {"autotuner", 9}};
 
@@ -121,7 +121,9 @@ TEST(IncludeFloors, HeavyLibrariesStayInTheirFolders) {
       EXPECT_TRUE(halide_folders.count(folder)) << file;
     }
     if (text.rfind("isl/", 0) == 0) {
-      EXPECT_EQ(fs::relative(file, root).string(), "polyhedral/core/isl.h");
+      // The checker shares nothing with the compiler, so it has a header of its own.
+      const auto from = fs::relative(file, root).string();
+      EXPECT_TRUE(from == "polyhedral/core/isl.h" || from == "proof/isl.h") << from;
     }
     if (text.rfind("llvm/", 0) == 0) {
       EXPECT_EQ(folder, "cpu") << file;
