@@ -14,6 +14,7 @@
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/compile/symbolic_sizes.h"
+#include "tc/engine/compile/write_evidence.h"
 #include "tc/engine/define/generic.h"
 #include "tc/engine/define/late_inlining.h"
 #include "tc/engine/define/typed_errors.h"
@@ -136,6 +137,7 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
   } else {
     stats.records = run_watched(state, options, Phase::Code, supervision);
     image = make_image(state);
+    if (auto evidence = write_evidence(state); !evidence.empty()) image.evidence.push_back(std::move(evidence));
   }
   image.function = function->name();
   image.source = lang::print(function->def);

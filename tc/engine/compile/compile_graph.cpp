@@ -123,6 +123,7 @@ std::vector<CodeBegin> add_code(const Executables& executables, Image& image) {
     const auto& own = executable->image();
     begins.push_back({image.functions.size(), image.modules.size(), image.calls.size()});
     image.functions.insert(image.functions.end(), own.functions.begin(), own.functions.end());
+    image.evidence.insert(image.evidence.end(), own.evidence.begin(), own.evidence.end());
     image.modules.insert(image.modules.end(), own.modules.begin(), own.modules.end());
     image.calls.insert(image.calls.end(), own.calls.begin(), own.calls.end());
   }

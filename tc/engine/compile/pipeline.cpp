@@ -26,18 +26,47 @@ void check_iterators(const halide_bridge::Program& program, const char* option, 
                              "' has no iterator '", name, "', it has ", join(known)));
 }
 
+/// Are \p a and \p b one expression, or both none?
+bool is_same(const Halide::Expr& a, const Halide::Expr& b) {
+  return a.same_as(b) || (a.defined() && b.defined() && Halide::Internal::equal(a, b));
+}
+
+bool is_same(const halide_bridge::ProgramStatement& a, const halide_bridge::ProgramStatement& b) {
+  return a.id == b.id && a.kind == b.kind && a.target == b.target && a.iterators == b.iterators &&
+         a.domain == b.domain && a.loops == b.loops && is_same(a.value, b.value) &&
+         std::equal(a.subscripts.begin(), a.subscripts.end(), b.subscripts.begin(), b.subscripts.end(),
+                    [](const auto& x, const auto& y) { return is_same(x, y); });
+}
+
+/// Did the pass that made \p after of \p before leave all statements as they were?
+bool is_same(const halide_bridge::Program& before, const halide_bridge::Program& after) {
+  const auto same = [](const auto& a, const auto& b) { return is_same(a, b); };
+  return std::equal(before.launches.begin(), before.launches.end(), after.launches.begin(), after.launches.end(),
+                    [&](const auto& a, const auto& b) {
+                      return std::equal(a.statements.begin(), a.statements.end(), b.statements.begin(),
+                                        b.statements.end(), same);
+                    });
+}
+
 void lower(CompileState& state) {
   auto program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes, state.symbolic);
   check_iterators(program, "parallel_along", state.mapping.parallel_along);
   check_iterators(program, "vector_along", state.mapping.vector_along);
+  state.rewrites.clear();
+  const auto rewrite = [&](const char* pass, halide_bridge::Program rewritten) {
+    if (!is_same(program, rewritten)) state.rewrites.emplace_back(pass);
+    program = std::move(rewritten);
+  };
   if (state.back_end->splits_residues && state.symbolic.empty()) {
     std::set<std::string> named(state.mapping.parallel_along.begin(), state.mapping.parallel_along.end());
     named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
-    program = halide_bridge::split_residues(program, named);
+    rewrite("split_residues", halide_bridge::split_residues(program, named));
   }
-  if (state.back_end->runs_reductions_in_order) program = halide_bridge::running_reductions(program);
-  state.program = std::make_shared<halide_bridge::Program>(
-      halide_bridge::hoist_invariants(halide_bridge::scatter_matches(program), !state.mapping.batch_invariant));
+  if (state.back_end->runs_reductions_in_order)
+    rewrite("running_reductions", halide_bridge::running_reductions(program));
+  rewrite("scatter_matches", halide_bridge::scatter_matches(program));
+  rewrite("hoist_invariants", halide_bridge::hoist_invariants(program, !state.mapping.batch_invariant));
+  state.program = std::make_shared<halide_bridge::Program>(std::move(program));
   for (auto& launch : state.program->launches)
     std::erase_if(launch.statements,
                   [&](const auto& statement) { return halide_bridge::is_empty(*state.program, statement); });

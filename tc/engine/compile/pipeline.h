@@ -117,6 +117,7 @@ struct CompileState {
   Cancellation cancellation;
 
   std::shared_ptr<halide_bridge::Program> program;  ///< lower
+  std::vector<std::string> rewrites;                ///< lower: the passes that changed the program
   std::vector<LaunchState> launches;
   std::optional<cuda::DeviceCode> device;  ///< build, for a GPU
   std::vector<std::string> fallbacks;

@@ -99,6 +99,8 @@ struct Image {
   std::vector<cpu::ObjectCode> functions;      ///< for a CPU
   std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU: at least one, with the kernels
   std::vector<library::Call> calls = {};       ///< of routines of libraries
+  /// What the compile of each part states about its loops, for the checker of tc/proof: bytes of a proto::Evidence.
+  std::vector<std::string> evidence = {};
   /// Sizes and strides that are passed by the last argument: bind_sizes() makes executables of this image. Not
   /// serialised.
   lang::SizeRanges symbolic = {};

@@ -12,7 +12,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE7";
+constexpr char magic[] = "TCIMAGE8";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -304,6 +304,7 @@ std::string Image::serialise() const {
   out.put_list(functions, [&](const cpu::ObjectCode& code) { out.put(code.serialise()); });
   out.put_list(modules, [&](const cuda::DeviceCode& code) { out.put(code.serialise()); });
   out.put_list(calls, [&](const library::Call& call) { put_call(out, call); });
+  out.put_list(evidence, [&](const std::string& bytes) { out.put(bytes); });
   ByteWriter head;
   head.put(static_cast<std::int64_t>(checksum(out.bytes().data(), out.bytes().size())));
   return std::string(magic, magic_size) + head.bytes() + out.bytes();
@@ -335,6 +336,7 @@ Image Image::deserialise(const std::string& bytes) {
   image.functions = in.list<cpu::ObjectCode>([&] { return cpu::ObjectCode::deserialise(in.text()); });
   image.modules = in.list<cuda::DeviceCode>([&] { return cuda::DeviceCode::deserialise(in.text()); });
   image.calls = in.list<library::Call>([&] { return read_call(in); });
+  image.evidence = in.list<std::string>([&] { return in.text(); });
   if (!in.at_end()) damaged();
   validate(image);
   return image;

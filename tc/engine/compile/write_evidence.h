@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+namespace tc::engine {
+
+struct CompileState;
+
+/// What the compile \p state, done, states about its kernel: the bytes of a proto::Evidence (tc/proto/evidence.proto), which
+/// proof::check proves from the text alone. "" for kernels of a GPU, about which nothing is stated yet.
+std::string write_evidence(const CompileState& state);
+
+}  // namespace tc::engine
