@@ -17,6 +17,7 @@
 #include "tc/cache/environment.h"
 #include "tc/cache/maintain.h"
 #include "tc/engine/compile/derive_part.h"
+#include "tc/engine/describe/proof_of.h"
 #include "tc/engine/recheck.h"
 #include "tools/flag_help.h"
 #include "tools/json_text.h"
@@ -45,8 +46,8 @@ usage: tc_cache <command> [arguments] [flags]
   ls                 the options that were tuned or injected, best first for each program, prices of derived programs, and the machine code
   show <id>...       all of an entry; an id as ls prints it, or its first digits
   stat               numbers of files and bytes
-  verify             reads every file, proves derived programs again and names what is wrong (damaged, not proved, or code that
-                     is not signed with your key); exit code 1 if anything is
+  verify             reads every file, proves derived programs again, checks the evidence of machine code, and names what is wrong
+                     (damaged, not proved, refused, or code that is not signed with your key); exit code 1 if anything is
   merge <folder>...  adds the options and prices of other folders to --dir; the order does not matter, nor doing it twice
   export <file>      writes the options and prices to one file, a new one, or in the place of an earlier export
   import <file>...   adds what is in files that export wrote
@@ -312,6 +313,13 @@ int verify_all() {
     const auto why = engine::why_unproved(stored.entry);
     if (why.empty()) continue;
     print(str("'", stored.place.path(), "' proves nothing: ", why, "\n"));
+    ++wrong;
+  }
+  for (const auto& stored : list_code(known_folder())) {
+    if (stored.entry.build != compiler_build_id()) continue;
+    const auto verdict = engine::proof_of(engine::Image::deserialise(stored.entry.image));
+    if (verdict.outcome != proof::Outcome::Refused) continue;
+    print(str("'", stored.place.path(), "' is refused by the checker: ", proof::to_string(verdict), "\n"));
     ++wrong;
   }
   if (!FLAGS_recompile) return wrong ? 1 : 0;

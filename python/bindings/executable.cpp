@@ -9,6 +9,8 @@
 #include "place.h"
 #include "tc/base/str.h"
 #include "tc/cuda/cubin.h"
+#include "tc/engine/describe/proof_of.h"
+#include "tc/engine/describe/read_evidence.h"
 #include "tc/engine/describe/roofline.h"
 
 namespace py = pybind11;
@@ -125,6 +127,20 @@ py::list launches(const Callable& callable) {
   return result;
 }
 
+/// The evidence of all parts, and what the checker says of it: outcome, law, statement, reason and milliseconds.
+py::tuple proof_of(const Callable& callable) {
+  const auto& image = callable.executable().image();
+  const auto verdict = [&] {
+    const py::gil_scoped_release release;
+    return engine::proof_of(image);
+  }();
+  py::list evidence;
+  for (const auto& bytes : image.evidence)
+    evidence.append(py::make_tuple(py::bytes(bytes), engine::print_evidence(bytes)));
+  return py::make_tuple(proof::to_string(verdict.outcome), verdict.law, verdict.statement, verdict.reason,
+                        verdict.milliseconds, evidence);
+}
+
 std::string assembly(const Callable& callable) {
   std::string text;
   for (const auto& code : callable.executable().image().functions) text += cpu::disassemble(code);
@@ -182,6 +198,7 @@ void bind_executable(py::module_& m) {
            })
       .def("_stats", &stats)
       .def("_assembly", &assembly)
+      .def("_proof", &proof_of)
       .def("_comprehension", [](const Callable& self) { return self.executable().image().source; })
       .def("_name", [](const Callable& self) { return self.executable().image().function; })
       .def("_arguments",

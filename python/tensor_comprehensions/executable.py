@@ -1,9 +1,10 @@
 """Defs that are compiled for given tensors: called, saved, shown, measured, explained."""
 
+import dataclasses
 import functools
 import os
 import pathlib
-from typing import Optional, Union
+from typing import Optional, Tuple, Union
 
 from . import _core
 from .function import _html
@@ -11,6 +12,32 @@ from .graph import Graph, Node
 from .settings import _settings
 from .show import page
 from .typed import Out, Tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """What a compile states about its loops, and what the checker says of that."""
+
+    outcome: str
+    """"proved", "refused" or "not decided"."""
+    law: str
+    """That is broken, or not decided; "" where it is proved."""
+    statement: str
+    """Of the evidence, that breaks it."""
+    reason: str
+    milliseconds: float
+    """Of the check."""
+    text: str
+    """The evidence: the text, and of each launch its statements and its schedule."""
+    evidence: Tuple[bytes, ...]
+    """Of each part that was compiled; the program `tc_proof` checks a file of one."""
+
+    def __bool__(self):
+        return self.outcome == "proved"
+
+    def __str__(self):
+        where = "".join([f", law '{self.law}'"] * bool(self.law) + [f", statement {self.statement}"] * bool(self.statement))
+        return f"{self.outcome}{where}" + (f": {self.reason}" if self.reason else "")
 
 
 class Executable(_core.Executable):
@@ -112,6 +139,13 @@ class Executable(_core.Executable):
         For a GPU also "kernels": registers, spills, shared memory and instructions of each, read from the machine code.
         """
         return self._stats()
+
+    @functools.cached_property
+    def proof(self) -> Proof:
+        """What its compile states about its loops, and what the checker says of that. See docs/proofs.md."""
+        outcome, law, statement, reason, milliseconds, evidence = self._proof()
+        texts = "\n".join(text for _, text in evidence)
+        return Proof(outcome, law, statement, reason, milliseconds, texts, tuple(part for part, _ in evidence))
 
     def profile(self, *tensors: Tensor, out: Out = None) -> dict:
         """Microseconds of one checked run, "total_us", of the machine code alone, "kernels_us", and on a CPU "launches": for each launch

@@ -14,10 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The floor of each folder of tc/; a folder includes from lower floors and from itself.
-const std::map<std::string, int> floors = {
-    {"base", 0},    {"proto", 0},    {"lang", 1},   {"polyhedral", 2}, {"proof", 2}, {"options", 3}, {"halide_bridge", 3},
-    {"derive", 4},  {"autodiff", 4}, {"layout", 4}, {"strategy", 5},   {"cpu", 6},     {"cuda", 6},
-    {"library", 6}, {"cache", 7},    {"graph", 7},  {"engine", 8},     {"aten", 9},    {"autotuner", 9}};
+const std::map<std::string, int> floors = {{"base", 0},     {"proto", 0},   {"lang", 1},          {"polyhedral", 2},
+                                           {"proof", 2},    {"options", 3}, {"halide_bridge", 3}, {"derive", 4},
+                                           {"autodiff", 4}, {"layout", 4},  {"strategy", 5},      {"cpu", 6},
+                                           {"cuda", 6},     {"library", 6}, {"cache", 7},         {"graph", 7},
+                                           {"engine", 8},   {"aten", 9},    {"autotuner", 9}};
 
 /// The rooms of a folder of tc/, from the lowest; a room includes from those before it and from itself, files beside the
 /// rooms from all.

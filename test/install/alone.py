@@ -52,7 +52,7 @@ for file in [*package.rglob("*.so*"), *package.glob("bin/*"), *package.parent.gl
     foreign = [path for path in paths if not path.is_relative_to(sys.prefix) and path.name.partition(".so")[0] not in PROMISED]
     assert not foreign and "not found" not in lines, (file, foreign, lines)
 
-for program in ("tc_cache", "tc_autotune", "tc_libraries"):
+for program in ("tc_cache", "tc_autotune", "tc_libraries", "tc_proof"):
     output_of(program, "--help")
 pathlib.Path("mm.tc").write_text(text)
 output_of("tc_autotune", "mm.tc", "--sizes=M=8,K=8,N=8", "--candidates=1", "--budget=10", "--threads=1", "--cache=tuned")
