@@ -25,7 +25,7 @@ constexpr const char* help = R"(tc_proof checks what compiles state about their 
 
 usage: tc_proof <file>... [flags]
 
-A file holds a saved executable (Executable.save) or one evidence (Executable.proof.evidence). Each gets a line: proved, refused with the
+A file holds an executable (bytes of Executable.serialise) or one evidence (Executable.proof.evidence). Each gets a line: proved, refused with the
 law that is broken, or not decided. Exit code 0: all are proved, 1: one is refused, 3: one is not decided.
 
 flags:
