@@ -7,6 +7,8 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map/fuse_in_parts.h"
+#include "tc/polyhedral/map/fuse_in_strips.h"
+#include "tc/polyhedral/map_cpu/map_to_cpu.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/from_environment.h"
 #include "test/support/isl_fixture.h"
@@ -96,6 +98,40 @@ TEST(RandomScops, ReductionsInPartsOfOtherClustersComputeTheSame) {
     for (const auto& parts : fusions_in_parts(scop, dependences, 1 + seed % 3)) {
       auto result = fuse_in_parts(scop, parts, {});
       ASSERT_NO_THROW(verify(result, compute_dependences(result))) << "seed " << seed;
+      ASSERT_EQ(simulate(result), simulate(scop)) << "seed " << seed << "\n" << print_block(result.schedule);
+      ++fused;
+    }
+  }
+  EXPECT_GT(fused, 5);
+}
+
+/// All ways to run two neighbouring clusters of \p scop in strips of \p size along one loop.
+std::vector<Strips> strips_of_pairs(const ClusteredScop& scop, const Dependences& dependences, std::int64_t size) {
+  std::vector<Strips> result;
+  for (std::size_t first = 0; first + 1 < scop.clusters.size(); ++first)
+    for (int i = 0; i < static_cast<int>(scop.clusters[first].members.size()); ++i)
+      for (int j = 0; j < static_cast<int>(scop.clusters[first + 1].members.size()); ++j) {
+        const Strips strips{.first = first, .loops = {{i}, {j}}, .cut = 0, .size = size};
+        if (can_fuse_in_strips(scop, dependences, strips)) result.push_back(strips);
+      }
+  return result;
+}
+
+TEST(RandomScops, ClustersInStripsComputeTheSame) {
+  int fused = 0;
+  for (unsigned seed : test::seeds_of_scops(3)) {
+    auto scop = random_scop(std::make_shared<Context>(), seed);
+    const auto dependences = compute_dependences(scop);
+    scop.schedule = compute_schedule(scop, dependences, {.fusion = FusionStrategy::Min});
+    const auto clusters = clustered(scop);
+    for (const auto& strips : strips_of_pairs(clusters, dependences, 1 + seed % 3)) {
+      auto result = fuse_in_strips(clusters, {strips});
+      const auto again = compute_dependences(result);
+      ASSERT_NO_THROW(verify(result, again)) << "seed " << seed;
+      ASSERT_EQ(simulate(result), simulate(scop)) << "seed " << seed << "\n" << print_block(result.schedule);
+      const auto inner = clustered(result);
+      result = map_to_cpu(inner, {.clusters = std::vector<ClusterMapping>(inner.clusters.size())});
+      ASSERT_NO_THROW(verify(result, again)) << "seed " << seed;
       ASSERT_EQ(simulate(result), simulate(scop)) << "seed " << seed << "\n" << print_block(result.schedule);
       ++fused;
     }

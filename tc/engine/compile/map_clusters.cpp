@@ -15,6 +15,7 @@
 #include "tc/strategy/construct/construct.h"
 #include "tc/strategy/cpu/choose_collapse.h"
 #include "tc/strategy/cpu/choose_mapping.h"
+#include "tc/strategy/cpu/choose_strips.h"
 
 namespace tc::engine {
 namespace {
@@ -28,6 +29,25 @@ std::string names_of(const polyhedral::ClusterView& cluster) {
   }
   auto count = cluster.statements.size();
   return join(names) + (count > most ? str(" and ", count - most, " more") : "");
+}
+
+/// Neighbouring clusters that run strip by strip. A schedule that was given stays as it is.
+void fuse_strips(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences || launch.has_own_schedule) return;
+  with_quota(
+      state, *launch.scop, "map", "clusters do not run in strips", launch.scop->statements.size(),
+      [&] {
+        const auto clustered = polyhedral::clustered(*launch.scop);
+        const auto chosen = strategy::choose_strips(clustered, *launch.dependences, state.target, state.mapping,
+                                                    body_operations(*state.program));
+        if (chosen.empty()) return;
+        auto fused = polyhedral::fuse_in_strips(clustered, chosen);
+        auto dependences = polyhedral::compute_dependences(fused);
+        launch.dependences.emplace(std::move(dependences));
+        launch.scop.emplace(std::move(fused));
+      },
+      [] {});
 }
 
 void gather(CompileState& state, std::size_t index) {
@@ -101,11 +121,12 @@ std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state)
 
 polyhedral::ClusterMapping choose_cluster(const CompileState& state, const polyhedral::Scop& scop,
                                           const polyhedral::ClusterView& cluster) {
+  auto mapping = state.mapping;
+  if (cluster.in_strips) mapping.parallel = false;
   const auto policy = policy_of(state);
   const auto bodies = body_operations(*state.program);
-  if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, state.mapping, bodies);
-  return strategy::construct_cluster_mapping(scop, cluster, state.target, state.mapping, *policy, bodies,
-                                             state.nearest);
+  if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, mapping, bodies);
+  return strategy::construct_cluster_mapping(scop, cluster, state.target, mapping, *policy, bodies, state.nearest);
 }
 
 void choose(CompileState& state, std::size_t index) {
@@ -174,6 +195,16 @@ void run_pass(LaunchState& launch, const polyhedral::CpuPass& pass, polyhedral::
   }
 }
 
+/// What follows pass number \p pass when it has been run for all clusters.
+void finish_pass(LaunchState& launch, std::size_t pass) {
+  const auto finish = polyhedral::cpu_passes()[pass].finish;
+  if (!finish) return;
+  std::vector<polyhedral::CpuCluster*> clusters;
+  for (auto& each : launch.cpu().clusters) clusters.push_back(&each.cluster);
+  auto finished = finish(*launch.scop, clusters);
+  launch.scop.emplace(std::move(finished));
+}
+
 /// Brings the clusters that are not left alone from the beginning to where pass number \p pass has been run for those
 /// before \p end.
 void redo(LaunchState& launch, std::size_t pass, std::size_t end) {
@@ -182,9 +213,11 @@ void redo(LaunchState& launch, std::size_t pass, std::size_t end) {
   launch.scop.emplace(*on.unmapped);
   for (std::size_t i = 0; i < on.clusters.size(); ++i)
     on.clusters[i].cluster = {launch.clusters[i], on.mapping->clusters[i], on.mapping->buffer_bytes};
-  for (std::size_t p = 0; p <= pass; ++p)
+  for (std::size_t p = 0; p <= pass; ++p) {
     for (std::size_t i = 0; i < (p < pass ? on.clusters.size() : end); ++i)
       if (!on.clusters[i].left_alone) run_pass(launch, passes[p], on.clusters[i].cluster);
+    if (p < pass) finish_pass(launch, p);
+  }
 }
 
 /// Pass number \p pass for all clusters.
@@ -200,6 +233,10 @@ void carry_out(CompileState& state, std::size_t index, std::size_t pass) {
     leave_alone(state, launch, i);
     redo(launch, pass, i);
   }
+  if (launch.dependences)
+    with_quota(
+        state, *launch.scop, "map", "temporaries of strips stay in memory", launch.scop->statements.size(),
+        [&] { finish_pass(launch, pass); }, [] {});
 }
 
 void finish(CompileState& state, std::size_t index) {
@@ -218,6 +255,7 @@ std::string print_mapped(const LaunchState& launch) {
 
 std::vector<LaunchStage> cluster_stages() {
   std::vector<LaunchStage> stages{
+      {"fuse_in_strips", Phase::Choose, fuse_strips, print_schedule, verify_scheduled},
       {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
       {"collapse", Phase::Choose, collapse, print_schedule, verify_scheduled},
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},

@@ -6,7 +6,7 @@
 
 namespace tc::engine {
 
-/// The stages that map the clusters of a launch to a CPU: gather_coincident, collapse, choose, nest, the passes of
+/// The stages that map the clusters of a launch to a CPU: fuse_in_strips, gather_coincident, collapse, choose, nest, the passes of
 /// polyhedral::cpu_passes(), map.
 ///
 /// Each cluster has a quota of its own for all of these. Where it runs out, the cluster is left as it is scheduled, its

@@ -6,6 +6,7 @@
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/marks.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -67,12 +68,33 @@ ClusterView cluster_at(const Scop& scop, const isl::schedule_node& node) {
   return cluster;
 }
 
+bool is_parallel_mark(const isl::schedule_node& node) {
+  return node.isa<isl::schedule_node_mark>() && mark_name(node) == marks::parallel;
+}
+
+/// Says of \p cluster that it runs in a strip inside of \p loops.
+void put_in_strips(const Scop& scop, const std::vector<isl::union_pw_aff>& loops, ClusterView& cluster) {
+  cluster.in_strips = true;
+  for (const auto& loop : loops)
+    cluster.around.push_back(values(loop, instances_at(node_at(scop.schedule, cluster.path))));
+  for (auto& entry : cluster.statements)
+    for (const auto& loop : loops) entry.around.push_back(only_iterator(loop, scop.statement(entry.id).domain));
+}
+
 void collect_clusters(const Scop& scop, const isl::schedule_node& node, std::vector<ClusterView>& result) {
-  if (!is_sequence(node)) {
+  if (is_parallel_mark(node)) {
+    const auto before = result.size();
+    std::vector<isl::union_pw_aff> loops;
+    auto inside = node.child(0);
+    for (; is_band(inside); inside = inside.child(0))
+      for (const auto& member : band_members(inside)) loops.push_back(member);
+    collect_clusters(scop, inside, result);
+    for (auto i = before; i < result.size(); ++i) put_in_strips(scop, loops, result[i]);
+  } else if (is_sequence(node)) {
+    for (unsigned i = 0; i < node.n_children(); ++i) collect_clusters(scop, node.child(i).child(0), result);
+  } else {
     result.push_back(cluster_at(scop, node));
-    return;
   }
-  for (unsigned i = 0; i < node.n_children(); ++i) collect_clusters(scop, node.child(i).child(0), result);
 }
 
 }  // namespace

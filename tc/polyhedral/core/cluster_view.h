@@ -32,6 +32,7 @@ struct ClusterStatement {
   std::string id;
   std::vector<int> outer;        ///< for each member of the outer band, as InnerLoop::iterator
   std::vector<InnerLoop> inner;  ///< outermost first
+  std::vector<int> around = {};  ///< in a strip: its iterators of the loops around the strip
 };
 
 /// A part of the schedule that starts with a band: statements that share an outer band of coincident members.
@@ -39,6 +40,8 @@ struct ClusterView {
   std::vector<int> path;          ///< child positions from the schedule's root to its first node
   std::vector<Interval> members;  ///< the values each member of the outer band takes; empty without a coincident band
   bool permutable = false;
+  bool in_strips = false;        ///< it runs in a strip (fuse_in_strips.h), inside of a loop on threads
+  std::vector<Interval> around;  ///< the values of the loops around a strip, outermost first, the one on threads
   std::vector<ClusterStatement> statements;  ///< in the order of the schedule
 };
 
@@ -46,7 +49,8 @@ struct ClusterView {
 /// accumulates? Loops that it shares below the outer band run over iterators of its result.
 bool reduces_alone(const Statement& statement, const ClusterStatement& entry);
 
-/// The clusters of scop.schedule in order: the subtrees below its outermost sequences.
+/// The clusters of scop.schedule in order: the subtrees below its outermost sequences, and below those of strips, which a mark `parallel`
+/// stands above.
 std::vector<ClusterView> cluster_views(const Scop& scop);
 
 /// Is \p member of the outer band of \p cluster, in the schedule of \p scop, one iterator, as it is, of every statement,

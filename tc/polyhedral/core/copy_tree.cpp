@@ -11,7 +11,8 @@ schedule_node copy_tree(const schedule_node& from, const schedule_node& to) {
   if (from.isa<isl::schedule_node_leaf>()) return to;
   if (from.isa<isl::schedule_node_band>()) {
     auto copy = insert_band(to, band_members(from), band_coincident(from)).as<isl::schedule_node_band>();
-    copy = copy.set_permutable(from.as<isl::schedule_node_band>().permutable());
+    copy = copy.set_permutable(from.as<isl::schedule_node_band>().permutable()).as<isl::schedule_node_band>();
+    copy = copy.set_ast_build_options(from.as<isl::schedule_node_band>().ast_build_options());
     return copy_tree(from.child(0), copy.child(0)).parent();
   }
   if (from.isa<isl::schedule_node_mark>())

@@ -4,9 +4,9 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
-#include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map/cut_statement.h"
 #include "tc/polyhedral/map/fused_parts_tree.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
 #include "tc/polyhedral/schedule/schedule_parts.h"
@@ -16,48 +16,6 @@ namespace {
 
 using Ids = std::vector<std::string>;
 using isl::schedule_node;
-
-/// A statement whose iterator \p cut is a part, outermost, and a place in it.
-class Cut {
- public:
-  Cut(const Statement& statement, int cut, std::int64_t size)
-      : statement_(statement),
-        cut_(cut),
-        size_(size),
-        names_(dimension_names(dimensions(statement.domain))),
-        range_(box(statement.domain).at(static_cast<std::size_t>(cut))) {}
-
-  /// { S[p, n, c] -> S[64p + n, c] }
-  isl::multi_aff backward() const {
-    auto source = names_;
-    source[static_cast<std::size_t>(cut_)] =
-        str(range_.min, " + ", size_, " p + ", names_[static_cast<std::size_t>(cut_)]);
-    return isl::multi_aff(statement_.domain.ctx(), str("{ ", tuple(), " -> ", statement_.id, "[", join(source), "] }"));
-  }
-  Statement statement() const {
-    auto from = backward();
-    auto domain = statement_.domain.preimage(from).intersect(bounds());
-    domain = call(domain.ctx(), isl_set_remove_redundancies, domain.copy());
-    auto result = moved(statement_, from, domain);
-    result.iterators.insert(result.iterators.begin(), statement_.iterators[static_cast<std::size_t>(cut_)] + "_part");
-    return result;
-  }
-
- private:
-  std::string tuple() const { return str(statement_.id, "[p, ", join(names_), "]"); }
-  /// Of the part and the place in it, as a box.
-  isl::set bounds() const {
-    const auto& place = names_[static_cast<std::size_t>(cut_)];
-    return isl::set(statement_.domain.ctx(), str("{ ", tuple(), " : 0 <= p < ", ceil_div(range_.extent(), size_),
-                                                 " and 0 <= ", place, " < ", size_, " }"));
-  }
-
-  const Statement& statement_;
-  int cut_;
-  std::int64_t size_;
-  std::vector<std::string> names_;
-  Interval range_;
-};
 
 /// Carries out a choice.
 class PartsFuser {
@@ -99,9 +57,9 @@ class PartsFuser {
       auto iterator = cut_iterator(host_, parts_, statement.id);
       auto from = statement.domain.space().identity_multi_aff_on_domain();
       if (iterator >= 0) {
-        Cut cut(scop_.statement(statement.id), iterator, parts_.size);
-        from = cut.backward();
-        statement = cut.statement();
+        const auto& whole = scop_.statement(statement.id);
+        from = uncut(whole, iterator, parts_.size);
+        statement = cut_statement(whole, iterator, parts_.size);
       }
       backward = backward.union_add(isl::union_pw_multi_aff(from.to_pw_multi_aff()));
     }

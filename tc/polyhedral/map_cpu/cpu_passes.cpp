@@ -4,6 +4,7 @@
 #include "tc/polyhedral/map/contract.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
 #include "tc/polyhedral/map/stage_tensor.h"
+#include "tc/polyhedral/map_cpu/contract_strips.h"
 #include "tc/polyhedral/map_cpu/mark_parallel.h"
 #include "tc/polyhedral/map_cpu/pack_reads.h"
 #include "tc/polyhedral/map_cpu/vectorise.h"
@@ -99,7 +100,7 @@ const std::vector<CpuPass>& cpu_passes() {
       {"stage_tensor", stage_tensors},
       {"tile_cluster", tile},
       {"pack", pack_reads},
-      {"contract", contract_temporaries},
+      {"contract", contract_temporaries, contract_strips},
       {"vectorise", vectorise_points},
       {"mark_parallel", mark_outermost},
   };

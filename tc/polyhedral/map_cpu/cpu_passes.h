@@ -11,6 +11,8 @@ namespace tc::polyhedral {
 struct CpuPass {
   const char* name;
   Scop (*run)(const Scop& scop, CpuCluster& cluster);
+  /// What follows when it has run for all \p clusters of \p scop; null: nothing.
+  Scop (*finish)(const Scop& scop, const std::vector<CpuCluster*>& clusters) = nullptr;
 };
 
 /// The passes that map a cluster to cores and vectors, in order; each is described in the header of its name.
@@ -20,12 +22,12 @@ struct CpuPass {
 ///   stage_tensor          accumulators are temporaries, copied out
 ///   tile_cluster          loops over blocks and tiles, points at the statements
 ///   pack                  copies of what tiles read (pack_reads.h)
-///   contract              temporaries are local buffers
+///   contract              temporaries are local buffers; then those of strips are (contract_strips.h)
 ///   vectorise             points are register bands and vectors
 ///   mark_parallel         threads run the outermost loop, and those of copies made once
 ///
-/// A pass may run for all clusters of a scop before the next pass does, or all of them for one cluster after another: the
-/// result is the same.
+/// A pass runs for all clusters of a scop before the next pass does. Where no cluster is in a strip, all passes may also run for one
+/// cluster after another: the result is the same.
 const std::vector<CpuPass>& cpu_passes();
 
 }  // namespace tc::polyhedral

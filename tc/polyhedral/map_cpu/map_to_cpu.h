@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map/mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
@@ -17,10 +16,5 @@ namespace tc::polyhedral {
 /// Statements that are added (identities of lanes, copies) are ordinary ones: part of the domain, at their place in
 /// program order. A Workspace tensor no access function refers to any more needs no memory.
 Scop map_to_cpu(const ClusteredScop& clustered, const Mapping& mapping);
-
-/// The same for \p cluster alone, one of clustered(scop) or of such a scop before other clusters of it were mapped, with
-/// temporaries of up to \p buffer_bytes a tile in local buffers.
-Scop map_cluster_to_cpu(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping,
-                        std::int64_t buffer_bytes);
 
 }  // namespace tc::polyhedral

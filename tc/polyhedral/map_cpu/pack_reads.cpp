@@ -47,9 +47,10 @@ const ClusterStatement& reader(const ClusterView& cluster, const PackMapping& ch
 /// The loops above the copy \p choice.
 std::vector<FixedLoop> fixed_loops(const CpuCluster& cluster, const PackMapping& choice) {
   std::vector<FixedLoop> result;
+  const auto& [id, outer, inner, around] = reader(cluster.view, choice);
+  for (int iterator : around) result.push_back({iterator, 1});
   if (choice.once) return result;
   const auto& mapping = cluster.state.mapping;
-  const auto& outer = reader(cluster.view, choice).outer;
   for (std::size_t i = 0; i < mapping.members.size(); ++i) {
     const auto& size = mapping.members[i];
     int member = static_cast<int>(i);

@@ -18,6 +18,8 @@ struct NestNames {
   };
   std::vector<std::string> members;
   std::vector<OfStatement> statements;
+  /// Of the loops around a strip (fuse_in_strips.h), outermost first: "h", "i_part". The nest is of one strip.
+  std::vector<std::string> around = {};
 
   /// The name of \p index in the branch of statement number \p branch, or in the trunk (-1), where iterators of
   /// statements are qualified: "k", "S1.k".

@@ -29,7 +29,7 @@ class Printer {
   std::string all() const {
     std::vector<std::string> ids;
     for (const auto& branch : nest_.branches) ids.push_back(branch.statement);
-    std::string result = nest_headline + join(ids), indent = "  ";
+    std::string result = nest_headline + join(ids) + around_text(names_), indent = "  ";
     if (nest_.launch) result += str("\n", indent, launch_text(*nest_.launch));
     for (std::size_t i = 0; i < nest_.trunk.size(); ++i) {
       result += str("\n", indent, step(i));
@@ -116,6 +116,12 @@ class Printer {
 };
 
 }  // namespace
+
+std::string around_text(const NestNames& names) {
+  if (names.around.empty()) return "";
+  const std::vector<std::string> others(names.around.begin() + 1, names.around.end());
+  return nest_around + names.around.front() + " on cores" + (others.empty() ? "" : ", " + join(others));
+}
 
 std::string to_string(const Nest& nest, const NestNames& names) { return Printer(nest, names).all(); }
 std::string launch_text(const NestLaunch& launch) {

@@ -315,9 +315,14 @@ class LineReader {
   std::size_t next_ = 0;
 };
 
+/// The first line of a nest without what it says of strips.
+std::string without_strips(const std::string& first_line_text) {
+  return first_line_text.substr(0, first_line_text.find(nest_around));
+}
+
 std::vector<std::string> statements_in(const std::string& first_line_text) {
   std::vector<std::string> result;
-  std::istringstream in(first_line_text.substr(nest_headline.size()));
+  std::istringstream in(without_strips(first_line_text).substr(nest_headline.size()));
   for (std::string word; in >> word;) {
     if (word.back() == ',') word.pop_back();
     result.push_back(word);
@@ -339,6 +344,9 @@ Nest parse_nest(const std::string& text, const NestNames& names, int first_line)
     if (reader.at_end()) continue;
     if (line.starts_with(nest_headline)) {
       if (statements_in(line) != known) reader.fail(str("this cluster has the statements ", join(known)));
+      const auto around = line.substr(without_strips(line).size());
+      if (!around.empty() && around != around_text(names))
+        reader.fail(str("a nest does not change strips; this line ends with '", join(known), around_text(names), "'"));
     } else if (reader.is_launch()) {
       if (result.launch) reader.fail("a nest says only once what its kernel is launched with");
       result.launch = reader.launch();

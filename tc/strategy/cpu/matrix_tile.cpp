@@ -4,6 +4,7 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/polyhedral/map_cpu/pack.h"
+#include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/cpu/possible_packs.h"
 
 namespace tc::strategy {

@@ -199,6 +199,15 @@ void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::i
   work.price.stalls = stalls_of(work.price, cluster.rates);
 }
 
+/// The price of \p cluster on its target, where \p price is that of one strip on one core.
+Price of_all_strips(const PricedCluster& cluster, Price price) {
+  if (cluster.strips > 1) {
+    price *= cluster.strips;
+    price.tasks = cluster.tasks;
+  }
+  return price.on(cluster.target.cores, cluster.rates);
+}
+
 }  // namespace
 
 Price& Price::operator+=(const Price& other) {
@@ -225,6 +234,20 @@ Price& Price::operator+=(const Price& other) {
   return *this;
 }
 
+Price& Price::operator*=(double times) {
+  for (auto* part : {&core, &copies})
+    for (auto* kind : {&part->operations, &part->loads, &part->stores, &part->shuffles, &part->instructions,
+                       &part->latency, &part->loops})
+      *kind *= times;
+  for (auto* kind : {&core_cycles, &copy_cycles, &copy_waits, &stalls, &shared_lines}) *kind *= times;
+  for (std::size_t i = 0; i < far.size(); ++i) {
+    far[i] *= times;
+    cycles[i] *= times;
+    waits[i] *= times;
+  }
+  return *this;
+}
+
 double CorePrice::cycles(const MachineRates& rates) const {
   auto ports = operations + rates.shuffles_as_operations * shuffles;
   auto most = std::max({ports, loads, stores, shuffles, instructions, latency});
@@ -234,16 +257,16 @@ double CorePrice::cycles(const MachineRates& rates) const {
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {
   CoreWork work(cluster, mapping);
   add_far(cluster, mapping, buffer_bytes, work);
-  return work.price.on(cluster.target.cores, cluster.rates);
+  return of_all_strips(cluster, work.price);
 }
 
 double price_up_to(double limit, const PricedCluster& cluster, const ClusterMapping& mapping,
                    std::int64_t buffer_bytes) {
   CoreWork work(cluster, mapping);
-  const auto least = work.price.on(cluster.target.cores, cluster.rates).seconds;
+  const auto least = of_all_strips(cluster, work.price).seconds;
   if (least >= limit) return least;
   add_far(cluster, mapping, buffer_bytes, work);
-  return work.price.on(cluster.target.cores, cluster.rates).seconds;
+  return of_all_strips(cluster, work.price).seconds;
 }
 
 Price Price::on(int cores, const MachineRates& rates) const {

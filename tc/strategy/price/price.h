@@ -44,12 +44,14 @@ struct Price {
   double seconds = 0;       ///< on all cores of the target
 
   Price& operator+=(const Price& other);
+  /// The cycles and bytes of \p times as much work on one core; `busy`, `threads` and `seconds` stay: see on().
+  Price& operator*=(double times);
 
   /// The same on \p cores cores of a machine of \p rates: `busy`, `threads` and `seconds` change.
   Price on(int cores, const MachineRates& rates) const;
 };
 
-/// The predicted time of \p cluster on its target with \p mapping, with temporaries of up to \p buffer_bytes for each
+/// The predicted time of \p cluster on its target with \p mapping, of all strips if it runs in strips, with temporaries of up to \p buffer_bytes for each
 /// tile in local buffers. Nothing is transformed, compiled or measured, and isl is not used: a few microseconds.
 ///
 ///   seconds = (core^p + far^p)^(1/p) + a share of waits that the core hides, over the cores that are busy

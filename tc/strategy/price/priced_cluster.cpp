@@ -211,6 +211,8 @@ PricedCluster::PricedCluster(const Scop& scop, const ClusterView& cluster, const
     : permutable(cluster.permutable), target(machine), rates(rates_of(machine)) {
   for (const auto& member : cluster.members)
     extent.push_back(static_cast<double>(std::max<std::int64_t>(member.extent(), 1)));
+  for (const auto& loop : cluster.around) strips *= static_cast<double>(loop.extent());
+  if (!cluster.around.empty()) tasks = static_cast<double>(cluster.around.front().extent());
   Maker maker(scop, cluster, *this);
   for (const auto& entry : cluster.statements) maker.add(entry, bodies);
 }

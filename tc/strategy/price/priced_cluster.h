@@ -97,6 +97,8 @@ struct PricedCluster {
 
   std::vector<double> extent;  ///< of each member of the outer band
   bool permutable = false;
+  double strips = 1;  ///< of a cluster in strips, which all else is about one of: their number
+  double tasks = 1;   ///< and iterations of the loop on threads around them
   std::vector<PricedStatement> statements;
   std::vector<PricedTensor> tensors;
   Target target;

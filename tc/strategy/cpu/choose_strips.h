@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "tc/base/target.h"
+#include "tc/polyhedral/core/dependences.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/map/fuse_in_strips.h"
+#include "tc/strategy/price/priced_cluster.h"
+
+namespace tc::strategy {
+
+/// The neighbouring clusters of \p scop, whose dependences are \p dependences, that are to run together in strips (fuse_in_strips.h), in
+/// order: those where all of them, each mapped as choose_mapping would, cost no more by price() inside of strips than one after the other.
+/// None for a grid, for options that name sizes of tiles or fusion, and without threads. \p bodies are the operations of statements.
+///
+/// The temporaries of a strip fill the second cache of a core, but a strip has at least 128 iterations. Only clusters are tried whose
+/// temporaries this cache could not hold anyway, because a try maps clusters, which takes milliseconds.
+///
+///   s(h,i,j) +=! Q(h,i,d) * K(h,j,d)   ...   O(h,i,c) +=! p(h,i,j) * V(h,j,c)     1024 of i: strips of 128 in each iteration of h
+///   H(m,k) +=! X(m,i) * W(k,i)   Y(m,n) +=! H(m,k) * U(n,k)     large W, U: apart, because each strip would read them again
+std::vector<polyhedral::Strips> choose_strips(const polyhedral::ClusteredScop& scop,
+                                              const polyhedral::Dependences& dependences, const Target& target,
+                                              const polyhedral::MappingOptions& options,
+                                              const OperationsOfBodies& bodies = {});
+
+}  // namespace tc::strategy
