@@ -13,6 +13,10 @@
 namespace tc::graph {
 namespace {
 
+/// Parts join along a large tensor where one part takes at most so many times as long by price, because prices are no more exact, and the
+/// tensor then needs no memory.
+constexpr double tie = 1.05;
+
 /// What decides which nodes join a part.
 struct Facts {
   std::size_t statements = 0;
@@ -80,25 +84,27 @@ class Merger {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       check_cancelled("the graph");
       for (auto tensor : by_bytes(graph_.nodes[n].inputs))
-        if (const auto& producer = graph_.tensors[tensor].producer) try_merge(part_of_[*producer], part_of_[n]);
+        if (const auto& producer = graph_.tensors[tensor].producer) try_merge(part_of_[*producer], part_of_[n], tensor);
     }
     return in_order();
   }
 
  private:
+  std::int64_t bytes(std::size_t tensor) const {
+    const auto& spec = graph_.tensors[tensor].spec;
+    return spec.element_count() * byte_size(spec.dtype);
+  }
   /// \p tensors, the largest first.
   std::vector<std::size_t> by_bytes(std::vector<std::size_t> tensors) const {
-    auto bytes = [&](std::size_t t) {
-      const auto& spec = graph_.tensors[t].spec;
-      return spec.element_count() * byte_size(spec.dtype);
-    };
     std::stable_sort(tensors.begin(), tensors.end(), [&](auto a, auto b) { return bytes(a) > bytes(b); });
     return tensors;
   }
 
-  void try_merge(std::size_t writer, std::size_t reader) {
+  void try_merge(std::size_t writer, std::size_t reader, std::size_t tensor) {
     if (writer == reader || is_apart(writer) != is_apart(reader) || is_alone(writer) || is_alone(reader)) return;
-    if (!may_merge(facts_[writer], facts_[reader]) || !stays_in_order(writer, reader) || !pays(writer, reader)) return;
+    if (!may_merge(facts_[writer], facts_[reader], tensor) || !stays_in_order(writer, reader) ||
+        !pays(writer, reader, tensor))
+      return;
     for (auto n : members_[reader]) part_of_[n] = writer;
     auto& all = members_[writer];
     all.insert(all.end(), members_[reader].begin(), members_[reader].end());
@@ -110,20 +116,23 @@ class Merger {
   bool is_apart(std::size_t part) const { return limits_.apart.count(members_[part].front()) > 0; }
   bool is_alone(std::size_t part) const { return limits_.alone.count(members_[part].front()) > 0; }
 
-  bool may_merge(const Facts& writer, const Facts& reader) const {
-    if (writer.is_indirect || reader.is_indirect || reader.products > 0) return false;
-    if (writer.has_loops || reader.has_loops) return false;
+  bool may_merge(const Facts& writer, const Facts& reader, std::size_t tensor) const {
+    if (writer.is_indirect || reader.is_indirect || writer.has_loops || reader.has_loops) return false;
+    if (reader.products > 0 && (!limits_.seconds || !is_large(tensor))) return false;
     return writer.statements + reader.statements <= limits_.statements;
   }
 
-  bool pays(std::size_t writer, std::size_t reader) {
-    if (!facts_[reader].reduces) return true;
+  bool is_large(std::size_t tensor) const { return static_cast<double>(bytes(tensor)) > limits_.large; }
+
+  bool pays(std::size_t writer, std::size_t reader, std::size_t tensor) {
+    if (!facts_[reader].reduces && facts_[reader].products == 0) return true;
     auto all = members_[writer];
     all.insert(all.end(), members_[reader].begin(), members_[reader].end());
     std::sort(all.begin(), all.end());
     const auto first = seconds(members_[writer]), second = seconds(members_[reader]);
     const auto together = first && second ? seconds(std::move(all)) : std::nullopt;
-    return together ? *together <= *first + *second : facts_[writer].products == 0;
+    if (!together) return facts_[writer].products + facts_[reader].products == 0;
+    return *together <= (is_large(tensor) ? tie : 1) * (*first + *second);
   }
 
   std::optional<double> seconds(std::vector<std::size_t> nodes) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,6 +25,8 @@ struct PartitionLimits {
   std::size_t statements = 12;       ///< of a part, with its calls written out
   std::set<std::size_t> apart = {};  ///< nodes that are in no part with others than these, see constant_nodes()
   std::set<std::size_t> alone = {};  ///< nodes that are a part each: conversions, whose order of loops is their own
+  /// Bytes of a tensor that no cache of a core holds: a product that reads more joins what writes it, if `seconds` say so.
+  double large = std::numeric_limits<double>::infinity();
   /// Seconds of a run of a part; nothing where nobody knows. Equal parts (key_of) are asked for once.
   std::function<std::optional<double>(const Part& part)> seconds = {};
 };
@@ -33,10 +36,11 @@ struct PartitionLimits {
 /// Partition::Auto merges the parts at both ends of a tensor, the largest tensors of a node first: its bytes need no
 /// longer be read, and where all its readers are inside, not be written either. A reader that reduces rows, or anything else
 /// less than a product, joins where limits.seconds say that one part takes no longer than the two; where these say nothing, if the
-/// other part holds no product, which would lose its register tile. The rest are rules, as a price has nothing to weigh:
+/// other part holds no product, which would lose its register tile. So does a product that reads a large tensor, which strips of rows would keep
+/// in a cache (polyhedral/map/fuse_in_strips.h). The rest are rules, as a price has nothing to weigh:
 ///
 ///   a reader that reduces nothing joins           it computes each element once either way, and saves bytes
-///   a product, a convolution joins nothing        its tile reads copies, many times each: one pass over what it
+///   a product, a convolution joins nothing else   its tile reads copies, many times each: one pass over what it
 ///                                                 reads is all that could be saved, for the order of its loops
 ///   what reads elements by index stays alone      its checks are launches of their own
 ///   a part has limits.statements at most          the scheduler's time is what more would cost

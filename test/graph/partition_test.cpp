@@ -87,6 +87,30 @@ TEST(PartitionGraph, PricesDecideWhetherRowsJoin) {
   EXPECT_EQ(partition(graph, Partition::Auto, unknown).size(), 4U);
 }
 
+/// A product joins what writes a large tensor that it reads where prices say so, and along a small one never. Parts of more than two nodes
+/// take `each` times as long here as they do apart.
+TEST(PartitionGraph, ProductsJoinAlongLargeTensors) {
+  const auto graph = bound(ops +
+                               "def main(float(N,C) Q, float(K,C) K_, float(D,K) V) -> (Y) {"
+                               "  A = fc(Q, K_)  B = eighth(A)  P = softmax(B)  Y = fc(P, V) }",
+                           {{16, 8}, {16, 8}, {8, 16}});
+  const double bytes = 16 * 16 * 4;
+  for (const double each : {1.0, 1.04, 1.06}) {
+    PartitionLimits limits;
+    limits.seconds = [&](const Part& part) {
+      const auto count = static_cast<double>(part.nodes.size());
+      return count * (part.nodes.size() > 2 ? each : 1);
+    };
+    limits.large = bytes - 1;
+    EXPECT_EQ(partition(graph, Partition::Auto, limits).size(), each < 1.05 ? 1U : 2U) << each;
+    limits.large = bytes;
+    EXPECT_EQ(partition(graph, Partition::Auto, limits).size(), each == 1 ? 2U : 3U) << each;
+    limits.large = bytes - 1;
+    limits.seconds = {};
+    EXPECT_EQ(partition(graph, Partition::Auto, limits).size(), 3U) << "nobody knows what it takes";
+  }
+}
+
 TEST(PartitionGraph, NoPartWaitsForItself) {
   auto graph = bound(ops +
                          "def main(float(N,C) X, float(C,C) W) -> (Y) {"

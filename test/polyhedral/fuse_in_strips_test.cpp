@@ -96,6 +96,20 @@ TEST_F(FuseInStrips, TemporariesOfAStripHaveBuffersOfItsSize) {
   }
 }
 
+TEST_F(FuseInStrips, ClustersLearnWhereTheyStandBelowBuffers) {
+  const auto inner = clustered(fuse_in_strips(two_products(), {rows}));
+  std::vector<CpuCluster> clusters;
+  for (const auto& view : inner.clusters) clusters.emplace_back(view, ClusterMapping(), 0);
+  const auto result = contract_strips(inner.scop, {&clusters[0], &clusters[1]});
+  EXPECT_TRUE(result.has_tensor("local_s"));
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    const auto& path = clusters[i].view.path;
+    EXPECT_EQ(path.size(), inner.clusters[i].path.size() + 1) << "one mark more above";
+    EXPECT_EQ(statement_ids(node_at(result.schedule, path)),
+              statement_ids(node_at(inner.scop.schedule, inner.clusters[i].path)));
+  }
+}
+
 TEST_F(FuseInStrips, WhatAnotherStripMakesIsNotThere) {
   EXPECT_FALSE(is_possible(two_products("s[h, 6 - i, j]"), rows));
   EXPECT_FALSE(is_possible(two_products("s[1 - h, i, j]"), rows));

@@ -295,6 +295,7 @@ std::optional<GraphPlan> planned(const Function& function, const std::vector<Arg
   auto placed = place(plan.graph, arguments);
   placed.least = options.symbolic;
   limits.seconds = own_prices(plan.graph, placed, options);
+  limits.large = static_cast<double>(options.target.l2_bytes) / 2;
   plan.parts = graph::partition(plan.graph, kind, limits);
   if (options.libraries != "none")
     placed.held = graph::held_tensors(plan.graph, names_of(options.constants), limits.apart);

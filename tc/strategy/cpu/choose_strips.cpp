@@ -4,10 +4,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 
 #include "tc/base/ceil_div.h"
-#include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/cpu/choose_mapping.h"
