@@ -9,6 +9,7 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
+#include "tc/polyhedral/map_cpu/ragged_lanes.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/schedule/collapse.h"
@@ -141,7 +142,7 @@ void choose(CompileState& state, std::size_t index) {
     auto& progress = on.clusters[i];
     auto& chosen = on.mapping->clusters[i];
     bool done = within_quota(state, *launch.scop, "map", progress.quota, [&] {
-      chosen = choose_cluster(state, *launch.scop, launch.clusters[i]);
+      chosen = polyhedral::without_ragged_lanes(*launch.scop, choose_cluster(state, *launch.scop, launch.clusters[i]));
       progress.cluster = {launch.clusters[i], chosen, on.mapping->buffer_bytes};
     });
     if (!done) leave_alone(state, launch, i);

@@ -10,6 +10,7 @@
 #include "tc/halide_bridge/lower/running_reductions.h"
 #include "tc/halide_bridge/lower/scatter_matches.h"
 #include "tc/halide_bridge/lower/split_residues.h"
+#include "tc/halide_bridge/lower/triangular_updates.h"
 
 namespace tc::engine {
 namespace {
@@ -62,8 +63,10 @@ void lower(CompileState& state) {
     named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
     rewrite("split_residues", halide_bridge::split_residues(program, named));
   }
-  if (state.back_end->runs_reductions_in_order)
+  if (state.back_end->runs_reductions_in_order) {
     rewrite("running_reductions", halide_bridge::running_reductions(program));
+    rewrite("triangular_updates", halide_bridge::triangular_updates(program));
+  }
   rewrite("scatter_matches", halide_bridge::scatter_matches(program));
   rewrite("hoist_invariants", halide_bridge::hoist_invariants(program, !state.mapping.batch_invariant));
   state.program = std::make_shared<halide_bridge::Program>(std::move(program));

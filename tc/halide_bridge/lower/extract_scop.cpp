@@ -14,6 +14,7 @@
 #include "tc/halide_bridge/lower/affine.h"
 #include "tc/halide_bridge/lower/symbolic_range.h"
 #include "tc/halide_bridge/lower/variable_names.h"
+#include "tc/polyhedral/core/constraints.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -61,8 +62,8 @@ isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement, const Nullab
     result = polyhedral::call(ctx, isl_set_set_dim_name, result.release(), isl_dim_set, static_cast<unsigned>(i),
                               name.c_str());
   }
-  if (sizes.is_null()) return result;
-  result = result.intersect_params(sizes);
+  if (sizes.is_null() && statement.conditions.empty()) return result;
+  if (!sizes.is_null()) result = result.intersect_params(sizes);
   const AffineReader reader(result, statement.iterators);
   for (const Expr& condition : statement.conditions) result = result.intersect(reader.where(condition, true));
   return polyhedral::call(ctx, isl_set_remove_redundancies, result.release());
@@ -282,7 +283,8 @@ polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, co
   ReadCollector collector(program, builder, statement.iterators, result.domain);
   if (statement.value.defined()) {
     statement.value.accept(&collector);
-    result.product = statement.kind == Kind::Update && is_product(statement.value);
+    result.product = statement.kind == Kind::Update && is_product(statement.value) &&
+                     polyhedral::ordered_dimensions(result.domain).empty();
   }
   if (!result.write.exact) {
     result.write.function = builder.first_element(program.tensor(statement.target), statement.subscripts);

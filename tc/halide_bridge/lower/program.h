@@ -47,7 +47,7 @@ struct ProgramStatement {
   std::vector<Halide::Expr> subscripts;  ///< of the target: Int(64)
   Halide::Expr value;                    ///< undefined for Init
   lang::SourceRange source;
-  /// Each of one iterator and symbolic sizes: of the box, the instances for which all hold.
+  /// Each of one iterator and symbolic sizes, or of two iterators in order: of the box, the instances for which all hold.
   std::vector<Halide::Expr> conditions = {};
   std::vector<lang::OrderedLoop> loops = {};  ///< around it, outermost first
 };

@@ -12,6 +12,7 @@
 #include "tc/halide_bridge/lower/builtin_calls.h"
 #include "tc/halide_bridge/lower/conditional.h"
 #include "tc/halide_bridge/lower/guarded_update.h"
+#include "tc/halide_bridge/lower/iterator_order.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -23,47 +24,6 @@ using Kind = ProgramStatement::Kind;
 /// Values of an iterator from which on as many steps that wait for each other, some 4 cycles each, take less time than the square of
 /// them in vectors of 16: an estimate, 4 n < n^2 / 16.
 constexpr std::int64_t least_terms = 64;
-
-/// variable + offset
-struct Shifted {
-  std::string variable;
-  std::int64_t offset = 0;
-};
-
-/// \p expr as an iterator and a number; nothing where it is no such sum.
-std::optional<Shifted> shifted(const Expr& expr) {
-  if (const auto* variable = expr.as<ir::Variable>()) return Shifted{variable->name, 0};
-  const auto* sum = expr.as<ir::Add>();
-  const auto* difference = expr.as<ir::Sub>();
-  if (!sum && !difference) return std::nullopt;
-  const Expr& left = sum ? sum->a : difference->a;
-  const Expr& right = sum ? sum->b : difference->b;
-  const bool swapped = sum && ir::as_const_int(left);
-  const auto* offset = ir::as_const_int(swapped ? left : right);
-  const auto* variable = (swapped ? right : left).as<ir::Variable>();
-  if (!offset || !variable || std::abs(*offset) > most_counted) return std::nullopt;
-  return Shifted{variable->name, sum ? *offset : -*offset};
-}
-
-/// smaller <= larger + offset, of two iterators.
-struct Order {
-  std::string smaller, larger;
-  std::int64_t offset = 0;
-};
-
-/// \p condition as an order of two iterators, \p a <= \p b or, \p strictly, \p a < \p b.
-std::optional<Order> order_of(const Expr& a, const Expr& b, bool strictly) {
-  const auto left = shifted(a), right = shifted(b);
-  if (!left || !right) return std::nullopt;
-  return Order{left->variable, right->variable, right->offset - left->offset - (strictly ? 1 : 0)};
-}
-std::optional<Order> order_of(const Expr& condition) {
-  if (const auto* op = condition.as<ir::LE>()) return order_of(op->a, op->b, false);
-  if (const auto* op = condition.as<ir::LT>()) return order_of(op->a, op->b, true);
-  if (const auto* op = condition.as<ir::GE>()) return order_of(op->b, op->a, false);
-  if (const auto* op = condition.as<ir::GT>()) return order_of(op->b, op->a, true);
-  return std::nullopt;
-}
 
 /// a op b in their type; integers wrap.
 Expr joined(ReductionOp op, const Expr& a, const Expr& b) {
@@ -108,7 +68,7 @@ class Recogniser {
     const auto k = reduced();
     if (!parts || !k || !update_.loops.empty()) return std::nullopt;
     for (std::size_t c = 0; c < parts->conditions.size(); ++c) {
-      const auto order = order_of(parts->conditions[c]);
+      const auto order = iterator_order(parts->conditions[c]);
       if (!order || (order->smaller != *k && order->larger != *k)) continue;
       const bool falls = order->larger == *k;
       Running running{falls ? order->smaller : order->larger,

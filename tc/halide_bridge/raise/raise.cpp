@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <optional>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/raise/allocate_buffer.h"
 #include "tc/halide_bridge/raise/ast_loop.h"
 #include "tc/halide_bridge/raise/loop_names.h"
+#include "tc/halide_bridge/raise/member_ranges.h"
 #include "tc/halide_bridge/raise/raise_body.h"
 #include "tc/halide_bridge/raise/raise_unit.h"
 #include "tc/halide_bridge/stmt/function_call.h"
@@ -75,6 +79,7 @@ class Raiser {
   const RaiseOptions options_;
   Environment environment_;
   Lanes lanes_;
+  std::optional<std::map<std::string, std::vector<polyhedral::Interval>>> ranges_;  ///< member_ranges, once asked for
   int parallel_depth_ = -1;  ///< depth of the loop a `parallel` mark speaks of
   int next_name_ = 0;
 
@@ -178,6 +183,7 @@ class Raiser {
 
   Stmt loop(const isl::ast_node& n, Mode mode) {
     AstLoop l = describe_loop(n, environment_);
+    if (mode == Mode::Unroll && !l.has_constant_trips()) l.last.high = std::min(l.last.high, most_trips(n, l) - 1);
     Environment around = environment_;
     Stmt result;
     if (l.last.is_constant() && l.last.low == 0) {
@@ -198,6 +204,19 @@ class Raiser {
     }
     environment_ = std::move(around);
     return result;
+  }
+
+  /// Trips of \p l, the loop \p n, that the members of the schedule leave.
+  std::int64_t most_trips(const isl::ast_node& n, const AstLoop& l) {
+    if (!ranges_) ranges_ = member_ranges(scop_);
+    const auto member = static_cast<std::size_t>(polyhedral::depth(n.as<isl::ast_node_for>()));
+    std::int64_t result = 0;
+    for_each_statement(l.body, [&](const polyhedral::Statement& statement) {
+      const auto found = ranges_->find(statement.id);
+      const bool known = found != ranges_->end() && member < found->second.size();
+      result = std::max(result, known ? found->second[member].extent() : max_unrolled_trips);
+    });
+    return std::max<std::int64_t>(ceil_div(result, l.increment), 1);
   }
 
   Stmt unrolled_or_serial(const AstLoop& l, Mode mode) {

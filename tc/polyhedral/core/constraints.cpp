@@ -26,4 +26,17 @@ std::vector<Constraint> constraints(const isl::basic_set& set) {
   return result;
 }
 
+std::set<std::pair<int, int>> ordered_dimensions(const isl::set& set) {
+  std::set<std::pair<int, int>> result;
+  const int count = dimensions(set);
+  set.foreach_basic_set([&](const isl::basic_set& piece) {
+    for (const auto& constraint : constraints(piece))
+      for (int i = 0; i < count; ++i)
+        for (int j = 0; j < count; ++j)
+          if (constraint.factors[static_cast<std::size_t>(i)] > 0 && constraint.factors[static_cast<std::size_t>(j)] < 0)
+            result.insert({i, j}), result.insert({j, i});
+  });
+  return result;
+}
+
 }  // namespace tc::polyhedral

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "tc/polyhedral/core/isl.h"
@@ -18,5 +20,10 @@ struct Constraint {
 ///
 ///   { [h, r] : h + r >= 1 and h <= 6 }      h + r - 1 >= 0, 6 - h >= 0
 std::vector<Constraint> constraints(const isl::basic_set& set);
+
+/// Pairs of dimensions of \p set that a constraint bounds the difference of, in both orders: of a triangle, of a band of a matrix.
+///
+///   { [i, j, k] : 0 <= j <= i < 8 and 0 <= k < 4 }      (0, 1), (1, 0)
+std::set<std::pair<int, int>> ordered_dimensions(const isl::set& set);
 
 }  // namespace tc::polyhedral

@@ -5,6 +5,7 @@
 #include "tc/polyhedral/map/privatise_reduction.h"
 #include "tc/polyhedral/map/stage_tensor.h"
 #include "tc/polyhedral/map_cpu/contract_strips.h"
+#include "tc/polyhedral/map_cpu/isolate_whole_points.h"
 #include "tc/polyhedral/map_cpu/mark_parallel.h"
 #include "tc/polyhedral/map_cpu/pack_reads.h"
 #include "tc/polyhedral/map_cpu/vectorise.h"
@@ -46,6 +47,7 @@ Scop tile(const Scop& scop, CpuCluster& cluster) {
   cluster.places = tiled.places;
   auto result = scop;
   result.schedule = tiled.schedule;
+  result.schedule = isolate_whole_points(result, cluster.view.path);
   return result;
 }
 

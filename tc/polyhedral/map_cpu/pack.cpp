@@ -6,6 +6,7 @@
 #include "tc/base/str.h"
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/constraints.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/isolate.h"
 #include "tc/polyhedral/core/surround.h"
@@ -324,6 +325,8 @@ std::vector<int> index_iterators(const Statement& statement, int read) {
     digits = digits || digit;
     if (!known) result.push_back(iterator);
   }
+  for (const auto& [i, j] : ordered_dimensions(statement.domain))
+    if (contains(result, i) && contains(result, j)) return {};
   return !digits || tells_apart(statement, access, result) ? result : std::vector<int>();
 }
 

@@ -32,7 +32,7 @@ Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& ch
 
 /// The iterators of \p statement that index its read number \p read, in the order of the tensor's dimensions; empty
 /// when an index is neither an iterator nor a digit of one (collapse.h), or two elements of a copy would be the same,
-/// and where a guard never lets it read.
+/// where a guard never lets it read, and where the instances order two of these iterators: the copy would be no box.
 std::vector<int> index_iterators(const Statement& statement, int read);
 
 }  // namespace tc::polyhedral

@@ -1,0 +1,63 @@
+#include "tc/halide_bridge/lower/triangular_updates.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tc/halide_bridge/lower/conditional.h"
+#include "tc/halide_bridge/lower/guarded_update.h"
+#include "tc/halide_bridge/lower/iterator_order.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+/// Is \p iterator in the last subscript of a read in the value of \p statement?
+bool is_in_last_subscript(const ProgramStatement& statement, const std::string& iterator) {
+  struct Reads : Halide::Internal::IRVisitor {
+    using Halide::Internal::IRVisitor::visit;
+    std::vector<Halide::Expr> last;
+    void visit(const Halide::Internal::Call* op) override {
+      if (op->call_type == Halide::Internal::Call::Halide && !op->args.empty()) last.push_back(op->args.back());
+      Halide::Internal::IRVisitor::visit(op);
+    }
+  } reads;
+  statement.value.accept(&reads);
+  return std::any_of(reads.last.begin(), reads.last.end(), [&](const Halide::Expr& subscript) {
+    return Halide::Internal::expr_uses_var(subscript, iterator);
+  });
+}
+
+/// Does \p order bound an inner loop of \p statement by an outer one along which lanes seldom run?
+bool bounds_an_inner_loop(const ProgramStatement& statement, const IteratorOrder& order) {
+  const auto& iterators = statement.iterators;
+  const auto inner = std::find(iterators.begin(), iterators.end(), order.smaller),
+             outer = std::find(iterators.begin(), iterators.end(), order.larger);
+  const bool is_kept = std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
+                                   [&](const auto& subscript) { return is_iterator(subscript, order.larger); });
+  return inner != iterators.end() && outer < inner && is_kept && !is_in_last_subscript(statement, order.larger);
+}
+
+ProgramStatement triangular(ProgramStatement statement) {
+  const auto parts = guarded_update(statement);
+  if (!parts || !statement.loops.empty()) return statement;
+  std::vector<Halide::Expr> others;
+  for (const auto& condition : parts->conditions) {
+    const auto order = iterator_order(condition);
+    const bool moves = order && bounds_an_inner_loop(statement, *order);
+    (moves ? statement.conditions : others).push_back(condition);
+  }
+  statement.value = others.empty() ? parts->value : if_then_else(all_of(others), parts->value, parts->identity);
+  return statement;
+}
+
+}  // namespace
+
+Program triangular_updates(const Program& program) {
+  auto result = program;
+  for (auto& launch : result.launches)
+    for (auto& statement : launch.statements) statement = triangular(std::move(statement));
+  return result;
+}
+
+}  // namespace tc::halide_bridge
