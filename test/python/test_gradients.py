@@ -312,7 +312,7 @@ PAIRS = re.findall(r"```\n(def (\w+)\(.*?)```\n```\n(.*?)```\n", PAGE, re.S)
 
 
 def test_the_page_shows_gradients():
-    assert [name for _, name, _ in PAIRS] == ["mm", "conv", "strided", "softmax", "layer_norm", "attention"]
+    assert [name for _, name, _ in PAIRS] == ["mm", "conv", "strided", "softmax", "layer_norm", "attention", "decayed"]
 
 
 @pytest.mark.parametrize("text, name, gradient", PAIRS)
