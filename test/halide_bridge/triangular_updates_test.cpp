@@ -10,11 +10,12 @@ namespace {
 
 namespace ir = Halide::Internal;
 
-const lang::SizeMap triangle_sizes{{"N", 10}, {"M", 4}};
+const lang::SizeMap triangle_sizes{{"N", 40}, {"M", 4}};
 
 /// The last statement of a def that writes S(i,m), after the pass.
 ProgramStatement update_of(const std::string& value) {
-  const auto text = "def f(float(N) X, float(N,M) Y, bool(N) B) -> (S) { S(i,m) " + value + " where i in 0:N, m in 0:M }";
+  const auto text =
+      "def f(float(N) X, float(N,M) Y, bool(N) B) -> (S) { S(i,m) " + value + " where i in 0:N, m in 0:M }";
   return triangular_updates(lowered(text, triangle_sizes)).launches.at(0).statements.back();
 }
 /// How many of its conditions the pass moves from its value to its instances.
@@ -53,6 +54,7 @@ TEST(TriangularUpdates, OthersStay) {
   EXPECT_EQ(conditions_of_value("+=! k >= 2 ? X(k) : 0"), 0U) << "one iterator";
   EXPECT_EQ(conditions_of_value("+=! k >= i ? X(k) : 0"), 0U) << "an inner loop that begins anywhere";
   EXPECT_EQ(conditions_of_value("+=! k <= i ? X(k) * X(i) : 0"), 0U) << "lanes may run along i";
+  EXPECT_EQ(conditions_of_value("+=! k <= i ? Y(i,k) : 0"), 0U) << "a window";
   EXPECT_TRUE(asks("+=! k + i < N ? X(k) : 0"));
 }
 

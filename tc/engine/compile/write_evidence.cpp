@@ -102,8 +102,13 @@ std::string write_evidence(const CompileState& state) {
   evidence.set_text(lang::print(state.function->def));
   write_ranges(state, evidence);
   for (const auto& rewrite : state.rewrites) evidence.add_rewrites(rewrite);
-  for (std::size_t i = 0; i < state.launches.size(); ++i)
-    if (state.launches[i].scop) write(state.launches[i], *evidence.add_launches());
+  try {
+    for (std::size_t i = 0; i < state.launches.size(); ++i)
+      if (state.launches[i].scop) write(state.launches[i], *evidence.add_launches());
+  } catch (const isl::exception&) {
+    state.cancellation.check("evidence");
+    throw;
+  }
   evidence.set_target(to_string(state.target));
   return evidence.SerializeAsString();
 }

@@ -7,7 +7,7 @@ namespace tc::engine {
 struct CompileState;
 
 /// What the compile \p state, done, states about its kernel: the bytes of a proto::Evidence (tc/proto/evidence.proto), which
-/// proof::check proves from the text alone. "" for kernels of a GPU, about which nothing is stated yet.
+/// proof::check proves from the text alone. "" for kernels of a GPU, about which nothing is stated yet. Throws CancelledError.
 std::string write_evidence(const CompileState& state);
 
 }  // namespace tc::engine

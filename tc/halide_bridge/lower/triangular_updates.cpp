@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/lower/triangular_updates.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,10 @@
 
 namespace tc::halide_bridge {
 namespace {
+
+/// Values of each iterator at least: a shorter loop is a window, whose conditions leave its loops (unswitch_guards), or a triangle of
+/// less than two vectors.
+constexpr std::int64_t least_extent = 16;
 
 /// Is \p iterator in the last subscript of a read in the value of \p statement?
 bool is_in_last_subscript(const ProgramStatement& statement, const std::string& iterator) {
@@ -35,18 +40,24 @@ bool bounds_an_inner_loop(const ProgramStatement& statement, const IteratorOrder
              outer = std::find(iterators.begin(), iterators.end(), order.larger);
   const bool is_kept = std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
                                    [&](const auto& subscript) { return is_iterator(subscript, order.larger); });
-  return inner != iterators.end() && outer < inner && is_kept && !is_in_last_subscript(statement, order.larger);
+  const auto is_long = [&](auto iterator) {
+    return statement.domain[static_cast<std::size_t>(iterator - iterators.begin())].extent >= least_extent;
+  };
+  if (inner == iterators.end() || outer >= inner || !is_long(inner) || !is_long(outer)) return false;
+  return is_kept && !is_in_last_subscript(statement, order.larger);
 }
 
 ProgramStatement triangular(ProgramStatement statement) {
   const auto parts = guarded_update(statement);
   if (!parts || !statement.loops.empty()) return statement;
-  std::vector<Halide::Expr> others;
+  std::vector<Halide::Expr> others, moved;
   for (const auto& condition : parts->conditions) {
     const auto order = iterator_order(condition);
     const bool moves = order && bounds_an_inner_loop(statement, *order);
-    (moves ? statement.conditions : others).push_back(condition);
+    (moves ? moved : others).push_back(condition);
   }
+  if (moved.empty()) return statement;
+  statement.conditions.insert(statement.conditions.end(), moved.begin(), moved.end());
   statement.value = others.empty() ? parts->value : if_then_else(all_of(others), parts->value, parts->identity);
   return statement;
 }

@@ -11,7 +11,7 @@ namespace tc::halide_bridge {
 ///   after   S1[i,c,j]:  O(i, c) += P(i, j) * V(j, c)       where j <= i
 ///
 /// Of `smaller <= larger + c`, `larger` indexes the target, comes first, and is in no last subscript of a read: lanes of vectors seldom run
-/// along it, which would then begin anywhere. Other conditions stay in the value, and a sum of -0 stays one where 0 would have been
+/// along it, which would then begin anywhere; both have `least_extent` values. Other conditions stay in the value, and a sum of -0 stays one where 0 would have been
 /// added.
 Program triangular_updates(const Program& program);
 

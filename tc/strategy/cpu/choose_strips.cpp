@@ -28,7 +28,7 @@ constexpr std::int64_t least_strip = 128;
 constexpr std::int64_t even_strip = 8;
 
 /// Strips win where they cost at most so many times as much, because prices are no more exact, and strips need less memory. Measured
-/// gains of attention whose prices were 0.98 to 1.04 of those apart: 1.08 to 1.18 (one core with AVX-512 and 2 MB of second cache).
+/// gains of attention whose prices were 0.98 to 1.04 of those apart: 1.08 to 1.18 (one core with vectors of 64 bytes and 2 MB of second cache).
 constexpr double tie = 1.05;
 
 double bytes_of(const Tensor& tensor) {
