@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tc/base/contains.h"
-#include "tc/base/count_product.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/builtin_calls.h"

@@ -33,7 +33,8 @@ std::set<std::pair<int, int>> ordered_dimensions(const isl::set& set) {
     for (const auto& constraint : constraints(piece))
       for (int i = 0; i < count; ++i)
         for (int j = 0; j < count; ++j)
-          if (constraint.factors[static_cast<std::size_t>(i)] > 0 && constraint.factors[static_cast<std::size_t>(j)] < 0)
+          if (constraint.factors[static_cast<std::size_t>(i)] > 0 &&
+              constraint.factors[static_cast<std::size_t>(j)] < 0)
             result.insert({i, j}), result.insert({j, i});
   });
   return result;

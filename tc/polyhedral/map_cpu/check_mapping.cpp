@@ -130,7 +130,8 @@ class ClusterCheck {
     if (!is_power_of_two(choice.unroll) || choice.unroll > most_vectors)
       fail(str("'", choice.id, "' has ", choice.unroll, " vectors in flight: there are 1, 2, 4, ... ", most_vectors));
     if (has_ragged_lanes(mapped, choice.iterator))
-      fail(str("lanes of '", choice.id, "' along i", choice.iterator, " would begin anywhere: another iterator bounds it from below"));
+      fail(str("lanes of '", choice.id, "' along i", choice.iterator,
+               " would begin anywhere: another iterator bounds it from below"));
     if (contains(found.outer, choice.iterator)) return;
     auto loop = std::find_if(found.inner.begin(), found.inner.end(),
                              [&](const InnerLoop& inner) { return inner.iterator == choice.iterator; });

@@ -24,8 +24,10 @@ isl::set whole(const schedule_node& band, const schedule_node& points, const isl
   const auto ranges = polyhedral::box(reached.range());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto dimension = static_cast<unsigned>(i);
-    box = call(box.ctx(), isl_set_lower_bound_val, box.release(), isl_dim_set, dimension, isl::val(band.ctx(), ranges[i].min).release());
-    box = call(box.ctx(), isl_set_upper_bound_val, box.release(), isl_dim_set, dimension, isl::val(band.ctx(), ranges[i].max).release());
+    box = call(box.ctx(), isl_set_lower_bound_val, box.release(), isl_dim_set, dimension,
+               isl::val(band.ctx(), ranges[i].min).release());
+    box = call(box.ctx(), isl_set_upper_bound_val, box.release(), isl_dim_set, dimension,
+               isl::val(band.ctx(), ranges[i].max).release());
   }
   const auto all = runs.range();
   const auto square = call(all.ctx(), isl_map_from_domain_and_range, all.copy(), box.copy());
@@ -51,7 +53,8 @@ schedule_node isolated(const schedule_node& band, const isl::set& wanted) {
 schedule_node visit(const Scop& scop, schedule_node node) {
   if (node.isa<isl::schedule_node_leaf>()) return node;
   const auto ids = statement_ids(node);
-  if (is_band(node) && is_band(node.child(0)) && node.child(0).child(0).isa<isl::schedule_node_leaf>() && ids.size() == 1) {
+  if (is_band(node) && is_band(node.child(0)) && node.child(0).child(0).isa<isl::schedule_node_leaf>() &&
+      ids.size() == 1) {
     const auto& domain = scop.statement(ids.front()).domain;
     if (ordered_dimensions(domain).empty()) return node;
     const auto wanted = whole(node, node.child(0), domain);

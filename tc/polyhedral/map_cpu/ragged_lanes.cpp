@@ -1,7 +1,4 @@
 #include "tc/polyhedral/map_cpu/ragged_lanes.h"
-
-#include <vector>
-
 #include "tc/polyhedral/core/constraints.h"
 
 namespace tc::polyhedral {
