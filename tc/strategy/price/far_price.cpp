@@ -163,8 +163,7 @@ class FarPricer {
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const auto& reference = references_[i];
       auto first = fits ? depth : own_depth(reference, capacity);
-      if (reference.kept && !reference.leaves && (fits || first <= shared_)) continue;
-      if (reference.leaves) first = std::min(first, shared_);
+      if (reference.kept && (fits || first <= shared_)) continue;
       if (!fits || is_first_of_its_kind(i, first == 0 ? 0 : first - 1)) take(reference, first);
     }
   }

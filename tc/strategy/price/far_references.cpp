@@ -70,7 +70,6 @@ class ReferenceMaker {
                           ? 1 + cluster_.rates.comes_to_be_overwritten
                           : weight;
     bool staged = contains(mapping_.staged, tensor.name);
-    reference.leaves = staged && !tensor.own && weight > 1;
     reference.kept = staged || (tensor.own && reference.touched[nest.tile].bytes <= buffer_bytes_);
     if (pack) {
       auto source = reference;

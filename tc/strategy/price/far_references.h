@@ -20,7 +20,6 @@ struct FarReference {
   bool reads_for_copy = false;                    ///< it is the copy's own read
   std::size_t place = 0;                          ///< of the copy: the first loop below it
   bool kept = false;                              ///< a buffer of one tile
-  bool leaves = false;                            ///< kept, and copied out: a result
   bool accumulated = false;                       ///< in registers while its statement's own loops run
   bool square = false;                            ///< a tile reads each of its rows once and transposes them
   std::vector<TouchedLines> touched;              ///< from loop number i on; the last: by one vector

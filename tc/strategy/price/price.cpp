@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <numeric>
 
+#include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/strategy/price/core_price.h"
 #include "tc/strategy/price/touched_lines.h"
@@ -199,13 +200,31 @@ void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::i
   work.price.stalls = stalls_of(work.price, cluster.rates);
 }
 
-/// The price of \p cluster on its target, where \p price is that of one strip on one core.
-Price of_all_strips(const PricedCluster& cluster, Price price) {
+/// Cycles in which results of register tiles, too large for the second cache of a core, leave it, and in which their lines come before. All
+/// mappings of a cluster have them in common, so that they decide between clusters only.
+double result_cycles(const PricedCluster& cluster, const ClusterMapping& mapping,
+                     const std::vector<StatementNest>& nests) {
+  double result = 0;
+  for (std::size_t i = 0; i < nests.size(); ++i) {
+    const auto& statement = cluster.statements[i];
+    const auto& tensor = cluster.tensors[static_cast<std::size_t>(statement.write.tensor)];
+    if (!statement.reduces || tensor.own || !contains(mapping.staged, tensor.name)) continue;
+    const auto bytes = touched_lines(cluster, statement, statement.write, nests[i].spans(statement, 0)).bytes;
+    if (bytes > static_cast<double>(cluster.target.l2_bytes)) result += 2 * bytes / cluster.rates.l3_bytes;
+  }
+  return result;
+}
+
+/// The price of \p cluster on its target, where \p work is that of one strip on one core.
+Price of_all_strips(const PricedCluster& cluster, const ClusterMapping& mapping, const CoreWork& work) {
+  auto price = work.price;
   if (cluster.strips > 1) {
     price *= cluster.strips;
     price.tasks = cluster.tasks;
   }
-  return price.on(cluster.target.cores, cluster.rates);
+  price = price.on(cluster.target.cores, cluster.rates);
+  price.seconds += result_cycles(cluster, mapping, work.nests) / cluster.rates.hertz / price.busy;
+  return price;
 }
 
 }  // namespace
@@ -257,16 +276,16 @@ double CorePrice::cycles(const MachineRates& rates) const {
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {
   CoreWork work(cluster, mapping);
   add_far(cluster, mapping, buffer_bytes, work);
-  return of_all_strips(cluster, work.price);
+  return of_all_strips(cluster, mapping, work);
 }
 
 double price_up_to(double limit, const PricedCluster& cluster, const ClusterMapping& mapping,
                    std::int64_t buffer_bytes) {
   CoreWork work(cluster, mapping);
-  const auto least = of_all_strips(cluster, work.price).seconds;
+  const auto least = of_all_strips(cluster, mapping, work).seconds;
   if (least >= limit) return least;
   add_far(cluster, mapping, buffer_bytes, work);
-  return of_all_strips(cluster, work.price).seconds;
+  return of_all_strips(cluster, mapping, work).seconds;
 }
 
 Price Price::on(int cores, const MachineRates& rates) const {
