@@ -32,11 +32,14 @@ bool is_same(const Halide::Expr& a, const Halide::Expr& b) {
   return a.same_as(b) || (a.defined() && b.defined() && Halide::Internal::equal(a, b));
 }
 
+bool are_same(const std::vector<Halide::Expr>& a, const std::vector<Halide::Expr>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return is_same(x, y); });
+}
+
 bool is_same(const halide_bridge::ProgramStatement& a, const halide_bridge::ProgramStatement& b) {
   return a.id == b.id && a.kind == b.kind && a.target == b.target && a.iterators == b.iterators &&
          a.domain == b.domain && a.loops == b.loops && is_same(a.value, b.value) &&
-         std::equal(a.subscripts.begin(), a.subscripts.end(), b.subscripts.begin(), b.subscripts.end(),
-                    [](const auto& x, const auto& y) { return is_same(x, y); });
+         are_same(a.subscripts, b.subscripts) && are_same(a.conditions, b.conditions);
 }
 
 /// Did the pass that made \p after of \p before leave all statements as they were?
