@@ -16,7 +16,7 @@ from .typed import Out, Tensor
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """What a compile states about its loops, and what the checker says of that."""
+    """The statement of a compile about its loops, and the verdict of the checker."""
 
     outcome: str
     """"proved", "refused" or "not decided"."""
@@ -142,7 +142,7 @@ class Executable(_core.Executable):
 
     @functools.cached_property
     def proof(self) -> Proof:
-        """What its compile states about its loops, and what the checker says of that. See docs/proofs.md."""
+        """The statement of its compile about its loops, and the verdict of the checker. See docs/proofs.md."""
         outcome, law, statement, reason, milliseconds, evidence = self._proof()
         texts = "\n".join(text for _, text in evidence)
         return Proof(outcome, law, statement, reason, milliseconds, texts, tuple(part for part, _ in evidence))
