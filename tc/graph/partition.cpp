@@ -13,10 +13,6 @@
 namespace tc::graph {
 namespace {
 
-/// Parts join along a large tensor where one part takes at most so many times as long by price, because prices are no more exact, and the
-/// tensor then needs no memory.
-constexpr double tie = 1.05;
-
 /// What decides which nodes join a part.
 struct Facts {
   std::size_t statements = 0;
@@ -132,7 +128,7 @@ class Merger {
     const auto first = seconds(members_[writer]), second = seconds(members_[reader]);
     const auto together = first && second ? seconds(std::move(all)) : std::nullopt;
     if (!together) return facts_[writer].products + facts_[reader].products == 0;
-    return *together <= (is_large(tensor) ? tie : 1) * (*first + *second);
+    return *together <= (is_large(tensor) ? limits_.tie : 1) * (*first + *second);
   }
 
   std::optional<double> seconds(std::vector<std::size_t> nodes) {

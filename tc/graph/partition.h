@@ -25,8 +25,10 @@ struct PartitionLimits {
   std::size_t statements = 12;       ///< of a part, with its calls written out
   std::set<std::size_t> apart = {};  ///< nodes that are in no part with others than these, see constant_nodes()
   std::set<std::size_t> alone = {};  ///< nodes that are a part each: conversions, whose order of loops is their own
-  /// Bytes of a tensor that no cache of a core holds: a product that reads more joins what writes it, if `seconds` say so.
+  /// Bytes of a tensor that no cache of a core holds. A product that reads a larger one joins the part that writes it, and any parts join
+  /// along a larger one, where one part takes at most `tie` times as long as the two.
   double large = std::numeric_limits<double>::infinity();
+  double tie = 1;
   /// Seconds of a run of a part; nothing where nobody knows. Equal parts (key_of) are asked for once.
   std::function<std::optional<double>(const Part& part)> seconds = {};
 };

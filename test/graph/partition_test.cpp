@@ -102,6 +102,7 @@ TEST(PartitionGraph, ProductsJoinAlongLargeTensors) {
       return count * (part.nodes.size() > 2 ? each : 1);
     };
     limits.large = bytes - 1;
+    limits.tie = 1.05;
     EXPECT_EQ(partition(graph, Partition::Auto, limits).size(), each < 1.05 ? 1U : 2U) << each;
     limits.large = bytes;
     EXPECT_EQ(partition(graph, Partition::Auto, limits).size(), each == 1 ? 2U : 3U) << each;

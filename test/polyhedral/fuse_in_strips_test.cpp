@@ -63,7 +63,7 @@ TEST_F(FuseInStrips, ClustersRunStripByStrip) {
   const auto views = cluster_views(result);
   ASSERT_EQ(views.size(), 2u);
   for (const auto& view : views) {
-    EXPECT_TRUE(view.in_strips);
+    EXPECT_TRUE(view.in_strips());
     ASSERT_EQ(view.members.size(), 2u) << "the place in the strip, and the column";
     EXPECT_EQ(view.members[0].extent(), 3);
   }

@@ -41,7 +41,7 @@ class ChooseStrips : public polyhedral::IslTest {
     ChooseFusion criterion(scop, Target::parse(target), options);
     scop.schedule = polyhedral::compute_schedule(scop, dependences, options, &criterion);
     std::string text;
-    for (const auto& strips : choose_strips(polyhedral::clustered(scop), dependences, Target::parse(target), options)) {
+    for (const auto& strips : choose_strips(scop, dependences, Target::parse(target), options)) {
       std::vector<std::string> loops;
       for (const auto& members : strips.loops) loops.push_back(join(members, " "));
       text += str(strips.first, ": ", join(loops), "; ", strips.size, " of ", strips.cut);

@@ -21,6 +21,7 @@
 #include "tc/graph/new_defs.h"
 #include "tc/graph/statement/symbolic_dims.h"
 #include "tc/lang/syntax/print.h"
+#include "tc/strategy/cpu/choose_strips.h"
 
 namespace tc::engine {
 namespace {
@@ -295,7 +296,8 @@ std::optional<GraphPlan> planned(const Function& function, const std::vector<Arg
   auto placed = place(plan.graph, arguments);
   placed.least = options.symbolic;
   limits.seconds = own_prices(plan.graph, placed, options);
-  limits.large = static_cast<double>(options.target.l2_bytes) / 2;
+  limits.large = strategy::large_temporary(options.target);
+  limits.tie = strategy::tie_of_strips;
   plan.parts = graph::partition(plan.graph, kind, limits);
   if (options.libraries != "none")
     placed.held = graph::held_tensors(plan.graph, names_of(options.constants), limits.apart);

@@ -39,11 +39,10 @@ void fuse_strips(CompileState& state, std::size_t index) {
   with_quota(
       state, *launch.scop, "map", "clusters do not run in strips", launch.scop->statements.size(),
       [&] {
-        const auto clustered = polyhedral::clustered(*launch.scop);
-        const auto chosen = strategy::choose_strips(clustered, *launch.dependences, state.target, state.mapping,
+        const auto chosen = strategy::choose_strips(*launch.scop, *launch.dependences, state.target, state.mapping,
                                                     body_operations(*state.program));
         if (chosen.empty()) return;
-        auto fused = polyhedral::fuse_in_strips(clustered, chosen);
+        auto fused = polyhedral::fuse_in_strips(polyhedral::clustered(*launch.scop), chosen);
         auto dependences = polyhedral::compute_dependences(fused);
         launch.dependences.emplace(std::move(dependences));
         launch.scop.emplace(std::move(fused));
@@ -123,7 +122,7 @@ std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state)
 polyhedral::ClusterMapping choose_cluster(const CompileState& state, const polyhedral::Scop& scop,
                                           const polyhedral::ClusterView& cluster) {
   auto mapping = state.mapping;
-  if (cluster.in_strips) mapping.parallel = false;
+  if (cluster.in_strips()) mapping.parallel = false;
   const auto policy = policy_of(state);
   const auto bodies = body_operations(*state.program);
   if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, mapping, bodies);
@@ -196,7 +195,7 @@ void run_pass(LaunchState& launch, const polyhedral::CpuPass& pass, polyhedral::
   }
 }
 
-/// What follows pass number \p pass when it has been run for all clusters.
+/// Runs the end of pass number \p pass, which has been run for all clusters.
 void finish_pass(LaunchState& launch, std::size_t pass) {
   const auto finish = polyhedral::cpu_passes()[pass].finish;
   if (!finish) return;

@@ -74,7 +74,6 @@ bool is_parallel_mark(const isl::schedule_node& node) {
 
 /// Says of \p cluster that it runs in a strip inside of \p loops.
 void put_in_strips(const Scop& scop, const std::vector<isl::union_pw_aff>& loops, ClusterView& cluster) {
-  cluster.in_strips = true;
   for (const auto& loop : loops)
     cluster.around.push_back(values(loop, instances_at(node_at(scop.schedule, cluster.path))));
   for (auto& entry : cluster.statements)

@@ -40,17 +40,19 @@ struct ClusterView {
   std::vector<int> path;          ///< child positions from the schedule's root to its first node
   std::vector<Interval> members;  ///< the values each member of the outer band takes; empty without a coincident band
   bool permutable = false;
-  bool in_strips = false;        ///< it runs in a strip (fuse_in_strips.h), inside of a loop on threads
-  std::vector<Interval> around;  ///< the values of the loops around a strip, outermost first, the one on threads
+  /// In strips (fuse_in_strips.h): the values of the loops around a strip, outermost first, which is the one on threads.
+  std::vector<Interval> around;
   std::vector<ClusterStatement> statements;  ///< in the order of the schedule
+
+  bool in_strips() const { return !around.empty(); }
 };
 
 /// Does \p entry, of \p statement, accumulate in loops of its own, and in nothing but these, without reading what it
 /// accumulates? Loops that it shares below the outer band run over iterators of its result.
 bool reduces_alone(const Statement& statement, const ClusterStatement& entry);
 
-/// The clusters of scop.schedule in order: the subtrees below its outermost sequences, and below those of strips, which a mark `parallel`
-/// stands above.
+/// The clusters of scop.schedule in order: the subtrees below its outermost sequences, and below the sequences of strips, which a mark
+/// `parallel` stands above.
 std::vector<ClusterView> cluster_views(const Scop& scop);
 
 /// Is \p member of the outer band of \p cluster, in the schedule of \p scop, one iterator, as it is, of every statement,

@@ -4,7 +4,7 @@
 
 namespace tc::polyhedral {
 
-/// Copies the tree below \p from, whose instances are those of \p to, to the leaf \p to, with what bands ask of the code. Returns
+/// Copies the tree below \p from, whose instances are those of \p to, to the leaf \p to, with the options of bands for the AST. Returns
 /// the node of the same depth. Sets become sequences.
 isl::schedule_node copy_tree(const isl::schedule_node& from, const isl::schedule_node& to);
 

@@ -18,16 +18,35 @@ std::vector<std::string> size_parameters(const isl::schedule_node& node) {
   return result;
 }
 
+/// The names of the members of the bands around the band \p node, and of its own.
+struct MemberNames {
+  std::vector<std::string> outer, here;
+
+  explicit MemberNames(const isl::schedule_node& node) {
+    for (int i = 0; i < isl_schedule_node_get_schedule_depth(node.get()); ++i) outer.push_back(str("o", i));
+    for (unsigned i = 0; i < node.as<isl::schedule_node_band>().n_member(); ++i) here.push_back(str("t", i));
+  }
+  /// "isolate[[o0, o1] -> [t0]]"
+  std::string option() const { return str("isolate[[", join(outer), "] -> [", join(here), "]]"); }
+};
+
 }  // namespace
 
 isl::schedule_node isolate(const isl::schedule_node& node, const std::vector<std::string>& conditions) {
   if (conditions.empty()) return node;
-  std::vector<std::string> outer, here;
-  for (int i = 0; i < isl_schedule_node_get_schedule_depth(node.get()); ++i) outer.push_back(str("o", i));
-  for (unsigned i = 0; i < node.as<isl::schedule_node_band>().n_member(); ++i) here.push_back(str("t", i));
-  auto option = str("[", join(size_parameters(node)), "] -> { isolate[[", join(outer), "] -> [", join(here),
-                    "]] : ", join(conditions, " and "), " }");
+  auto option = str("[", join(size_parameters(node)), "] -> { ", MemberNames(node).option(), " : ",
+                    join(conditions, " and "), " }");
   return node.as<isl::schedule_node_band>().set_ast_build_options(isl::union_set(node.ctx(), option));
+}
+
+isl::schedule_node isolate(const isl::schedule_node& node, const isl::set& wanted) {
+  const MemberNames names(node);
+  auto all = names.outer;
+  all.insert(all.end(), names.here.begin(), names.here.end());
+  auto asked = wanted.apply(isl::map(node.ctx(), str("{ [", join(all), "] -> ", names.option(), " }")));
+  const auto before = node.as<isl::schedule_node_band>().ast_build_options();
+  if (const auto known = before.extract_set(asked.space()); !known.is_empty()) asked = asked.intersect(known);
+  return node.as<isl::schedule_node_band>().set_ast_build_options(asked.to_union_set());
 }
 
 }  // namespace tc::polyhedral

@@ -10,4 +10,10 @@ isl::union_pw_aff from_origin(const isl::union_pw_aff& value, std::int64_t origi
   return call(value.ctx(), isl_union_pw_aff_union_add, value.copy(), constant.release());
 }
 
+isl::union_set instances_of(const Scop& scop, const std::vector<std::string>& ids) {
+  auto result = isl::union_set::empty(scop.ctx());
+  for (const auto& id : ids) result = result.unite(scop.statement(id).domain.to_union_set());
+  return result;
+}
+
 }  // namespace tc::polyhedral

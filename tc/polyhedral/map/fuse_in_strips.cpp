@@ -9,8 +9,10 @@
 #include "tc/polyhedral/core/copy_tree.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/isolate.h"
+#include "tc/polyhedral/core/loops.h"
 #include "tc/polyhedral/core/marks.h"
 #include "tc/polyhedral/map/cut_statement.h"
+#include "tc/polyhedral/map/fused_parts_tree.h"
 #include "tc/polyhedral/schedule/schedule_parts.h"
 
 namespace tc::polyhedral {
@@ -45,7 +47,7 @@ const Interval& range_of_cut(const ClusteredScop& scop, const Strips& strips) {
   return cluster_of(scop, strips, 0).members.at(static_cast<std::size_t>(member));
 }
 
-/// What replaces the clusters of a Strips.
+/// The tree that replaces the clusters of a Strips.
 class StripsTree {
  public:
   /// In \p cut, whose statements are cut; \p old is the schedule before, of the new instances.
@@ -55,10 +57,10 @@ class StripsTree {
   isl::schedule run() const {
     std::vector<std::string> all;
     for (const auto& [id, iterators] : iterators_) all.push_back(id);
-    auto node = isl::schedule::from_domain(instances(all)).root().child(0);
+    auto node = isl::schedule::from_domain(instances_of(cut_, all)).root().child(0);
     node = shared_loops(node, all);
     isl::union_set_list filters(cut_.ctx(), static_cast<int>(strips_.loops.size()));
-    for (std::size_t c = 0; c < strips_.loops.size(); ++c) filters = filters.add(instances(ids_of_cluster(c)));
+    for (std::size_t c = 0; c < strips_.loops.size(); ++c) filters = filters.add(instances_of(cut_, ids_of_cluster(c)));
     node = node.insert_sequence(filters);
     for (std::size_t c = 0; c < strips_.loops.size(); ++c)
       node = cluster_tree(node.child(static_cast<int>(c)).child(0), c).ancestor(2);
@@ -66,30 +68,19 @@ class StripsTree {
   }
 
  private:
-  isl::union_set instances(const std::vector<std::string>& ids) const {
-    auto result = isl::union_set::empty(cut_.ctx());
-    for (const auto& id : ids) result = result.unite(cut_.statement(id).domain.to_union_set());
-    return result;
-  }
   std::vector<std::string> ids_of_cluster(std::size_t number) const {
-    std::vector<std::string> result;
-    for (const auto& entry : cluster_of(scop_, strips_, number).statements) result.push_back(entry.id);
-    return result;
+    return ids_of(cluster_of(scop_, strips_, number));
   }
 
   /// The function that takes each of \p ids to its iterator of shared loop number \p loop: of the one that is cut, to the place in the
   /// strip or, with \p strip, to its number.
   isl::union_pw_aff member(const std::vector<std::string>& ids, int loop, bool strip) const {
-    auto result = call(cut_.ctx(), isl_union_pw_aff_empty_ctx, cut_.ctx().get());
-    for (const auto& id : ids) {
-      const auto iterator = strip ? 0 : iterators_.at(id).at(static_cast<std::size_t>(loop)) + 1;
-      const auto identity = cut_.statement(id).domain.space().identity_multi_aff_on_domain();
-      result = result.union_add(isl::union_pw_aff(isl::multi_aff(identity).at(iterator)));
-    }
-    return result;
+    return member_of(cut_, ids, [&](const std::string& id) {
+      return strip ? 0 : iterators_.at(id).at(static_cast<std::size_t>(loop)) + 1;
+    });
   }
 
-  /// parallel  band [first]  band [others], above what becomes the leaf that is returned
+  /// parallel  band [first]  band [others], above the leaf that is returned
   schedule_node shared_loops(schedule_node node, const std::vector<std::string>& ids) const {
     std::vector<isl::union_pw_aff> members;
     for (int loop = 0; loop < static_cast<int>(strips_.loops.front().size()); ++loop)
@@ -104,7 +95,7 @@ class StripsTree {
     return node.child(0);
   }
 
-  /// The tree of cluster number \p number at \p leaf: its outer band without the shared members, and what was below it.
+  /// The tree of cluster number \p number at \p leaf: its outer band without the shared members, and the tree below that band.
   schedule_node cluster_tree(const schedule_node& leaf, std::size_t number) const {
     const auto band = node_at(old_, cluster_of(scop_, strips_, number).path);
     const auto& shared = strips_.loops[number];
@@ -169,7 +160,7 @@ bool can_fuse_in_strips(const ClusteredScop& scop, const Dependences& dependence
   for (std::size_t c = 0; c < strips.loops.size(); ++c) {
     const auto& cluster = cluster_of(scop, strips, c);
     const std::set<int> different(strips.loops[c].begin(), strips.loops[c].end());
-    if (cluster.in_strips || strips.loops[c].size() != count || different.size() != count || !cluster.permutable)
+    if (cluster.in_strips() || strips.loops[c].size() != count || different.size() != count || !cluster.permutable)
       return false;
     for (std::size_t l = 0; l < count; ++l) {
       const auto like = strips.loops.front()[l];

@@ -10,7 +10,7 @@
 namespace tc::polyhedral {
 
 /// Neighbouring clusters that run together, strip by strip: a strip is `size` iterations of one loop that all of them have, in one
-/// iteration of each other loop that they share. What one cluster computes for a strip is in the cache when the next one reads it.
+/// iteration of each other loop that they share. The results of one cluster for a strip are in the cache when the next cluster reads them.
 struct Strips {
   std::size_t first = 0;  ///< number of the first cluster, of ClusteredScop::clusters
   std::vector<std::vector<int>>

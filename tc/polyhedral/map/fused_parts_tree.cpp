@@ -6,6 +6,7 @@
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/copy_tree.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/loops.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -45,19 +46,11 @@ class TreeMaker {
                        [&](const auto& reduction) { return reduction.statement == id; });
   }
 
-  isl::union_set instances(const Ids& ids) const {
-    auto result = isl::union_set::empty(scop_.ctx());
-    for (const auto& id : ids) result = result.unite(scop_.statement(id).domain.to_union_set());
-    return result;
-  }
+  isl::union_set instances(const Ids& ids) const { return instances_of(scop_, ids); }
   /// The function that takes each of \p ids to one of its iterators.
   template <typename Iterator>
   isl::union_pw_aff member(const Ids& ids, const Iterator& iterator) const {
-    auto result = call(scop_.ctx(), isl_union_pw_aff_empty_ctx, scop_.ctx().get());
-    for (const auto& id : ids)
-      result = result.union_add(isl::union_pw_aff(
-          isl::multi_aff(scop_.statement(id).domain.space().identity_multi_aff_on_domain()).at(iterator(id))));
-    return result;
+    return member_of(scop_, ids, iterator);
   }
 
   Ids reductions() const {

@@ -80,7 +80,7 @@ class ClusterCheck {
   void check_order() const {
     if (mapping_.outermost >= 0) check_member(mapping_.outermost, "the outermost loop");
     if (mapping_.parallel && mapping_.outermost < 0) fail("no loop is outermost, so none runs on threads");
-    if (mapping_.parallel && view_.in_strips) fail("it runs in strips, and the loop around these runs on threads");
+    if (mapping_.parallel && view_.in_strips()) fail("it runs in strips, and the loop around these runs on threads");
     if (mapping_.parallel &&
         !band_coincident(node_at(scop_.schedule, view_.path)).at(static_cast<std::size_t>(mapping_.outermost)))
       fail(str("member ", mapping_.outermost, " carries a dependence, so it does not run on threads"));

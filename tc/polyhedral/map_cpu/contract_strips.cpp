@@ -56,7 +56,7 @@ void move_below(CpuCluster& cluster, const Path& place, std::size_t count) {
 Scop contract_strips(const Scop& scop, const std::vector<CpuCluster*>& clusters) {
   std::map<Path, std::vector<CpuCluster*>> strips;
   for (auto* cluster : clusters)
-    if (cluster->view.in_strips) strips[sequence_above(*cluster)].push_back(cluster);
+    if (cluster->view.in_strips()) strips[sequence_above(*cluster)].push_back(cluster);
   auto result = scop;
   std::map<Path, std::pair<Path, std::size_t>> inserted;
   for (const auto& [inside, inner] : strips) {

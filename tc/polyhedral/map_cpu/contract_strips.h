@@ -7,8 +7,8 @@
 
 namespace tc::polyhedral {
 
-/// Gives each temporary that only one strip at a time touches (fuse_in_strips.h) a buffer of what one strip does, one for each
-/// thread. \p clusters are all of \p scop, tiled but without vectors yet, and learn their new places; others than those in strips stay
+/// Gives each temporary that only one strip at a time touches (fuse_in_strips.h) a buffer of the size that one strip needs, one for each
+/// thread. \p clusters are all of \p scop, tiled but without vectors yet, and learn their new places; clusters outside of strips stay
 /// as they are.
 ///
 ///   before  parallel  band [h]  band [p] { s[h, 64p + i, j] = ... } { ... s[h, 64p + i, j] }

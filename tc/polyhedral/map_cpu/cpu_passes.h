@@ -11,7 +11,7 @@ namespace tc::polyhedral {
 struct CpuPass {
   const char* name;
   Scop (*run)(const Scop& scop, CpuCluster& cluster);
-  /// What follows when it has run for all \p clusters of \p scop; null: nothing.
+  /// Runs when the pass has run for all \p clusters of \p scop; null: nothing.
   Scop (*finish)(const Scop& scop, const std::vector<CpuCluster*>& clusters) = nullptr;
 };
 
@@ -22,7 +22,7 @@ struct CpuPass {
 ///   stage_tensor          accumulators are temporaries, copied out
 ///   tile_cluster          loops over blocks and tiles, points at the statements
 ///   pack                  copies of what tiles read (pack_reads.h)
-///   contract              temporaries are local buffers; then those of strips are (contract_strips.h)
+///   contract              temporaries are local buffers, then temporaries of strips (contract_strips.h)
 ///   vectorise             points are register bands and vectors
 ///   mark_parallel         threads run the outermost loop, and those of copies made once
 ///

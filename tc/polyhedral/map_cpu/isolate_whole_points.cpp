@@ -1,10 +1,8 @@
 #include "tc/polyhedral/map_cpu/isolate_whole_points.h"
 
-#include <string>
-
-#include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/constraints.h"
+#include "tc/polyhedral/core/isolate.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -34,22 +32,6 @@ isl::set whole(const schedule_node& band, const schedule_node& points, const isl
   return all.subtract(square.subtract(reached).domain()).coalesce();
 }
 
-/// \p band asking for code of its own where \p wanted, of the members down to it, holds, and what it has asked for before.
-schedule_node isolated(const schedule_node& band, const isl::set& wanted) {
-  const auto outer = isl_schedule_node_get_schedule_depth(band.get());
-  const auto here = static_cast<int>(band.as<isl::schedule_node_band>().n_member());
-  std::vector<std::string> out, in;
-  for (int i = 0; i < outer; ++i) out.push_back(str("o", i));
-  for (int i = 0; i < here; ++i) in.push_back(str("t", i));
-  auto all = out;
-  all.insert(all.end(), in.begin(), in.end());
-  const isl::map option(band.ctx(), str("{ [", join(all), "] -> isolate[[", join(out), "] -> [", join(in), "]] }"));
-  auto asked = wanted.apply(option);
-  auto before = band.as<isl::schedule_node_band>().ast_build_options();
-  if (const auto known = before.extract_set(asked.space()); !known.is_empty()) asked = asked.intersect(known);
-  return band.as<isl::schedule_node_band>().set_ast_build_options(asked.to_union_set());
-}
-
 schedule_node visit(const Scop& scop, schedule_node node) {
   if (node.isa<isl::schedule_node_leaf>()) return node;
   const auto ids = statement_ids(node);
@@ -59,7 +41,7 @@ schedule_node visit(const Scop& scop, schedule_node node) {
     if (ordered_dimensions(domain).empty()) return node;
     const auto wanted = whole(node, node.child(0), domain);
     const bool splits = !wanted.is_empty() && wanted.n_basic_set() == 1;
-    return splits ? isolated(node, wanted) : node;
+    return splits ? isolate(node, wanted) : node;
   }
   for (unsigned i = 0; i < node.n_children(); ++i) node = visit(scop, node.child(static_cast<int>(i))).parent();
   return node;

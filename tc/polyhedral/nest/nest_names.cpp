@@ -80,7 +80,7 @@ NestNames nest_names(const Scop& scop, const ClusterView& cluster) {
   }
   for (std::size_t member = 0; member < cluster.members.size(); ++member)
     result.members.push_back(member_name(result, cluster, member));
-  if (!cluster.in_strips) return result;
+  if (!cluster.in_strips()) return result;
   for (int iterator : cluster.statements.front().around)
     result.around.push_back(result.statements.front().iterators.at(static_cast<std::size_t>(iterator)));
   return result;

@@ -44,7 +44,7 @@ std::string to_string(const Nest& nest, const NestNames& names);
 
 /// The begin of the text of a nest.
 inline const std::string nest_headline = "nest of ";
-/// What follows the statements of a nest that stands in loops over strips.
+/// Follows the statements of a nest that stands in loops over strips.
 inline const std::string nest_around = " inside of ";
 
 /// The end of its first line: " inside of h on cores, i_part" for the nest of one strip, else nothing.

@@ -315,7 +315,7 @@ class LineReader {
   std::size_t next_ = 0;
 };
 
-/// The first line of a nest without what it says of strips.
+/// The first line of a nest without its end about strips.
 std::string without_strips(const std::string& first_line_text) {
   return first_line_text.substr(0, first_line_text.find(nest_around));
 }

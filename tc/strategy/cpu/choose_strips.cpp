@@ -19,22 +19,22 @@ using polyhedral::ClusterView;
 using polyhedral::Strips;
 using polyhedral::Tensor;
 
-/// Iterations of a strip at least, if there are so many: each strip copies and reads again what is the same for all of them, and uses each
-/// element that it copies so many times. Prices do not tell how far such copies move (one core, 8x4096x64: 32 rows take 1.1 times
+/// Iterations of a strip at least, if there are so many: each strip copies again the factors that all strips have in common, and uses each
+/// copied element so many times. Prices do not tell how far such copies move (one core, 8x4096x64: 32 rows take 1.1 times
 /// as long as 128, and are cheaper).
 constexpr std::int64_t least_strip = 128;
 
 /// Strips of a size that does not divide the range have a multiple of so many iterations, which register tiles divide.
 constexpr std::int64_t even_strip = 8;
 
-/// Strips win where they cost at most so many times as much, because prices are no more exact, and strips need less memory. Measured
-/// gains of attention whose prices were 0.98 to 1.04 of those apart: 1.08 to 1.18 (one core with vectors of 64 bytes and 2 MB of second cache).
-constexpr double tie = 1.05;
-
 double bytes_of(const Tensor& tensor) {
   std::int64_t result = byte_size(tensor.type);
   for (auto extent : tensor.extent) result = count_product(result, extent);
   return static_cast<double>(result);
+}
+
+bool is_temporary(const Tensor& tensor) {
+  return tensor.storage == Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out;
 }
 
 /// A size of strips of \p extent iterations, at most \p wish: one that divides it where there is one of more than half of that, else one
@@ -78,7 +78,7 @@ class Group {
     ++size_;
   }
 
-  /// Strips along the last shared loop; nothing where it is too short.
+  /// Strips of one iteration along the last shared loop.
   Strips strips() const { return strips_of(shared_); }
   std::int64_t extent(std::size_t loop) const {
     return cluster(0).members.at(static_cast<std::size_t>(shared_.at(loop).front())).extent();
@@ -89,7 +89,7 @@ class Group {
   double temporary_bytes() const {
     double result = 0;
     for (const auto& tensor : scop_.scop.tensors)
-      if (is_temporary(tensor)) result += bytes_of(tensor);
+      if (is_own(tensor)) result += bytes_of(tensor);
     return result;
   }
 
@@ -103,8 +103,9 @@ class Group {
     return result;
   }
 
-  bool is_temporary(const Tensor& tensor) const {
-    if (tensor.storage != Tensor::Storage::Workspace || tensor.live_in || tensor.live_out) return false;
+  /// Is \p tensor a temporary of several of these clusters, and of no other?
+  bool is_own(const Tensor& tensor) const {
+    if (!is_temporary(tensor)) return false;
     std::set<std::size_t> clusters;
     for (std::size_t c = 0; c < scop_.clusters.size(); ++c)
       for (const auto& entry : scop_.clusters[c].statements)
@@ -128,20 +129,20 @@ class StripChoice {
   /// The strips of \p group that pay.
   std::optional<Strips> choose(const Group& group) {
     const auto cache = static_cast<double>(target_.l2_bytes), all = group.temporary_bytes();
-    if (all <= cache / 2) return std::nullopt;
+    if (all <= large_temporary(target_)) return std::nullopt;
     double iterations = 1;
     for (std::size_t loop = 0; loop < group.loops(); ++loop) iterations *= static_cast<double>(group.extent(loop));
     const auto extent = group.extent(group.loops() - 1);
     auto strips = group.strips();
     strips.size = strip_size(extent, std::max(static_cast<std::int64_t>(cache / (all / iterations)), least_strip));
     strips = in_best_order(group, strips);
-    return seconds_of(group, strips) < tie * seconds_apart(group) ? std::optional(strips) : std::nullopt;
+    return seconds_of(group, strips) < tie_of_strips * seconds_apart(group) ? std::optional(strips) : std::nullopt;
   }
 
  private:
   double seconds_of(const polyhedral::Scop& scop, const ClusterView& cluster) const {
     auto options = options_;
-    if (cluster.in_strips) options.parallel = false;
+    if (cluster.in_strips()) options.parallel = false;
     const auto mapping = choose_cluster_mapping(scop, cluster, target_, options, bodies_);
     const PricedCluster priced(scop, cluster, target_, bodies_);
     return price(priced, mapping, buffer_bytes(target_, options)).seconds;
@@ -202,14 +203,26 @@ std::vector<Group> groups_from(const ClusteredScop& scop, const polyhedral::Depe
   return result;
 }
 
+/// Do \p options and \p target leave room for strips, and are there temporaries that need them?
+bool may_have_strips(const polyhedral::Scop& scop, const Target& target, const polyhedral::MappingOptions& options) {
+  const bool named = !options.tile.empty() || !options.register_tile.empty() || !options.parallel_along.empty();
+  if (target.grid || named || options.fusion == polyhedral::FusionStrategy::Min || !options.parallel) return false;
+  double bytes = 0;
+  for (const auto& tensor : scop.tensors)
+    if (is_temporary(tensor)) bytes += bytes_of(tensor);
+  return bytes > large_temporary(target);
+}
+
 }  // namespace
 
-std::vector<Strips> choose_strips(const ClusteredScop& scop, const polyhedral::Dependences& dependences,
+double large_temporary(const Target& target) { return static_cast<double>(target.l2_bytes) / 2; }
+
+std::vector<Strips> choose_strips(const polyhedral::Scop& scheduled, const polyhedral::Dependences& dependences,
                                   const Target& target, const polyhedral::MappingOptions& options,
                                   const OperationsOfBodies& bodies) {
   std::vector<Strips> result;
-  const bool named = !options.tile.empty() || !options.register_tile.empty() || !options.parallel_along.empty();
-  if (target.grid || named || options.fusion == polyhedral::FusionStrategy::Min || !options.parallel) return result;
+  if (!may_have_strips(scheduled, target, options)) return result;
+  const auto scop = polyhedral::clustered(scheduled);
   StripChoice choice(scop, target, options, bodies);
   for (std::size_t first = 0; first + 1 < scop.clusters.size(); ++first) {
     const auto groups = groups_from(scop, dependences, first);

@@ -10,7 +10,14 @@
 
 namespace tc::strategy {
 
-/// The neighbouring clusters of \p scop, whose dependences are \p dependences, that are to run together in strips (fuse_in_strips.h), in
+/// Strips, and parts of a graph joined along a large tensor, win where they cost at most so many times as much by price(), because prices
+/// of two mappings are no more exact, and the tensor between then needs no memory.
+inline constexpr double tie_of_strips = 1.05;
+
+/// Bytes of a temporary from which on strips are looked for: half of the second cache of a core, as the other half is for its inputs.
+double large_temporary(const Target& target);
+
+/// The neighbouring clusters of \p scop, scheduled (clustered), whose dependences are \p dependences, that are to run together in strips (fuse_in_strips.h), in
 /// order: those where all of them, each mapped as choose_mapping would, cost no more by price() inside of strips than one after the other.
 /// None for a grid, for options that name sizes of tiles or fusion, and without threads. \p bodies are the operations of statements.
 ///
@@ -19,9 +26,8 @@ namespace tc::strategy {
 ///
 ///   s(h,i,j) +=! Q(h,i,d) * K(h,j,d)   ...   O(h,i,c) +=! p(h,i,j) * V(h,j,c)     1024 of i: strips of 128 in each iteration of h
 ///   H(m,k) +=! X(m,i) * W(k,i)   Y(m,n) +=! H(m,k) * U(n,k)     large W, U: apart, because each strip would read them again
-std::vector<polyhedral::Strips> choose_strips(const polyhedral::ClusteredScop& scop,
-                                              const polyhedral::Dependences& dependences, const Target& target,
-                                              const polyhedral::MappingOptions& options,
+std::vector<polyhedral::Strips> choose_strips(const polyhedral::Scop& scop, const polyhedral::Dependences& dependences,
+                                              const Target& target, const polyhedral::MappingOptions& options,
                                               const OperationsOfBodies& bodies = {});
 
 }  // namespace tc::strategy
