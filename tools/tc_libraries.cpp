@@ -193,7 +193,8 @@ void measure(const Case& test, std::optional<std::size_t> weights, engine::Compi
     if (!test.weights) return engine::measure_seconds(executable);
     return measure_with_cold_weights(executable, weights ? std::nullopt : test.weights);
   };
-  for (const auto* library : library::libraries())
+  for (const auto* library : library::libraries()) {
+    if (library->machine != library::Machine::Cpu) continue;
     for (const auto& match : library::matches(*given, *library)) {
       const auto call = match.with_constants([&](std::size_t argument) { return argument == weights; });
       const auto theirs =
@@ -209,13 +210,14 @@ void measure(const Case& test, std::optional<std::size_t> weights, engine::Compi
                 << std::setw(10) << price.library_seconds * 1e6 << " us " << to_string(call) << std::endl;
       set_price(table, std::move(price));
     }
+  }
 }
 
 void list() {
   for (const auto* library : library::libraries()) {
     const auto& presence = library->find();
-    std::cout << library->name << ": " << (presence.version.empty() ? "absent, " + presence.reason : presence.version)
-              << "\n";
+    std::cout << library->name << (library->machine == library::Machine::Cuda ? " on GPUs: " : ": ")
+              << (presence.version.empty() ? "absent, " + presence.reason : presence.version) << "\n";
     for (const auto& routine : library->routines) std::cout << "  " << routine.name << "  " << routine.def << "\n";
   }
 }

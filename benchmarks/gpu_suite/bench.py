@@ -56,6 +56,8 @@ def peers_of(case: Case, inputs: tuple, expected: tuple, seconds: float):
     makers = {"eager": lambda: lambda: case.eager(*inputs)}
     makers.update({name: lambda f=function: lambda: f(*inputs) for name, function in case.also.items()})
     if seconds > 1.5:
+        if case.libraries != "none":
+            makers["own code"] = lambda: own_code(case, inputs)
         if case.compiled:
             makers["compile"] = lambda: through_inductor(case, inputs)
         makers["triton"] = lambda: by_triton(case, inputs)
@@ -81,6 +83,12 @@ def through_inductor(case: Case, inputs: tuple):
     return lambda: function(*inputs)
 
 
+def own_code(case: Case, inputs: tuple):
+    kernel = compiled(case, *inputs)[0]
+    kernel.prepare()
+    return lambda: kernel(*inputs)
+
+
 def by_triton(case: Case, inputs: tuple):
     from gpu_suite import triton_peers
 
@@ -92,8 +100,10 @@ def measure(case: Case, seconds: float, cold) -> dict:
     """The row of a case on the GPU."""
     with torch.device(timing.DEVICE):
         inputs = case.draw()
-    kernel, milliseconds = compiled(case, *inputs)
+    kernel, milliseconds = compiled(case, *inputs, libraries=case.libraries)
     row = {"case": case.name, "compile_ms": milliseconds, "kernels": kernel_facts(kernel), "flops": case.flops}
+    if case.libraries != "none" and not kernel.stats["library_calls"]:
+        raise RuntimeError(f"no library is called: {kernel.stats['library_notes']}")
     expected = check.reference(case, inputs)
     error, outputs = checked(case, kernel, inputs, expected)
     row.update(error=error, status="ok" if error <= 1 else "wrong", bytes=moved_bytes(case, inputs, outputs))
@@ -102,6 +112,8 @@ def measure(case: Case, seconds: float, cold) -> dict:
     functions = {"": lambda: kernel(*inputs), **peers}
     budget = max(0.15, min(0.6, seconds / 3))
     times = cold.times(functions, budget)
+    if "own code" in times:
+        lines.append(f"own code {times['own code'].median * 1e6:.1f} us")
     row.update(cold={name: time._asdict() for name, time in times.items()}, lines=lines)
     if row["bytes"] <= SMALL_BYTES:
         warm, more = timing.warm_times(functions, {name: time.median for name, time in times.items()}, budget / 2)

@@ -53,6 +53,56 @@ def gemm(size) -> List[Case]:
     ]
 
 
+LINEAR_GELU = """def linear_gelu({0}(M,K) X, {0}(N,K) W, {0}(N) b) -> ({0}(M,N) Y) {{
+  C(m,n) +=! float(X(m,k)) * float(W(n,k))
+  H(m,n) = C(m,n) + b(n)
+  Y(m,n) = {0}(0.5 * H(m,n) * (1.0 + tanh(0.7978845608028654 * (H(m,n) + 0.044715 * H(m,n) * H(m,n) * H(m,n)))))
+}}"""
+SCORES = "def scores({0}(B,S,D) Q, {0}(B,T,D) K) -> (Y) {{ Y(b,s,t) +=! Q(b,s,d) * K(b,t,d) }}"
+VALUES = "def values({0}(B,S,T) P, {0}(B,T,D) V) -> (Y) {{ Y(b,s,d) +=! P(b,s,t) * V(b,t,d) }}"
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """The name of a type in a text."""
+    return str(dtype).partition(".")[2]
+
+
+def linear_gelu(size, kind: str) -> Case:
+    m, n, k = sized(size)(4096, 3072, 768)
+    dtype = TYPES[kind]
+    return Case(f"libraries/{kind}-linear-gelu-4096x3072x768", LINEAR_GELU.format(name_of(dtype)),
+                lambda: (random(m, k, dtype=dtype), random(n, k, dtype=dtype), random(n, dtype=dtype)),
+                lambda x, w, b: F.gelu(F.linear(x, w, b), approximate="tanh"), terms=k, roundings=3, flops=2.0 * m * n * k,
+                libraries="cublaslt:finite")
+
+
+def attention_products(size, kind: str) -> List[Case]:
+    """The two products of 12 heads of 16 sequences of 512 words."""
+    b, s, d = sized(size)(192, 512, 64)
+    dtype = TYPES[kind]
+    more = dict(flops=2.0 * b * s * s * d, compiled=False, libraries="cublaslt")
+    return [
+        Case(f"libraries/{kind}-scores-192x512x512x64", SCORES.format(name_of(dtype)),
+             lambda: (random(b, s, d, dtype=dtype), random(b, s, d, dtype=dtype)), lambda q, k: q @ k.transpose(1, 2), terms=d, **more),
+        Case(f"libraries/{kind}-values-192x512x64x512", VALUES.format(name_of(dtype)),
+             lambda: (random(b, s, s, dtype=dtype), random(b, s, d, dtype=dtype)), torch.bmm, terms=s, **more),
+    ]
+
+
+def libraries(size) -> List[Case]:
+    """Calls of cuBLASLt in the place of our code."""
+    cubes = [(kind, layout, n) for n in (4096, 2048, 1024) for kind in ("bf16", "f16", "fp32") for layout in ("nt", "nn")]
+    return [
+        *(linear_gelu(size, kind) for kind in ("bf16", "fp32")),
+        *(case for kind in ("bf16", "fp32") for case in attention_products(size, kind)),
+        *(with_library(product(size, kind, layout, n, n, n, f"libraries/{kind}-{layout}-{n}")) for kind, layout, n in cubes),
+    ]
+
+
+def with_library(case: Case) -> Case:
+    return Case(**{**case.__dict__, "libraries": "cublaslt"})
+
+
 def whole(m: int, n: int, k: int):
     """The next sizes that are multiples of the tiles that products usually have."""
     return (*(-(-extent // 128) * 128 for extent in (m, n)), -(-k // 32) * 32)
@@ -141,6 +191,7 @@ FAMILIES: Dict[str, Callable] = {
     "gemm": gemm,
     "odd": odd,
     "sgemm": sgemm,
+    "libraries": libraries,
     "memory": lambda size: elementwise(size) + rows(size) + planes(size),
     "paper": paper,
     "conv": conv,

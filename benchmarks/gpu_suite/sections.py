@@ -116,6 +116,7 @@ SECTIONS = (
     Section("models", 150, models, needs_binding=True, continues=True),
     Section("overhead", 30, benchmark("overhead"), needs_binding=True, continues=True),
     Section("sgemm", 50, benchmark("sgemm"), needs_binding=True, continues=True),
+    Section("libraries", 60, benchmark("libraries"), needs_binding=True, continues=True),
     Section("kernels", 110, kernels),
     Section("python", 90, python_tests, needs_binding=True, continues=True),
     Section("prices", 240, prices),

@@ -28,7 +28,7 @@ class Case:
     in float64, where it is the reference unless `reference` is given. `terms` is the length of the longest sum of one
     element, `roundings` how many values on the way to one are rounded to the type of the outputs. `bytes` are those that any implementation moves: every input read once, every output written once, unless
     given. `native` says what the peers outside Python need: ("matmul", ...) or ("conv", ...). `compiled` is False where
-    torch computes the case by one call of a library, which torch.compile makes too.
+    torch computes the case by one call of a library, which torch.compile makes too. `libraries` may replace our code, which then is a peer.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Case:
     scaling: bool = False
     quick: bool = True
     compiled: bool = True
+    libraries: str = "none"
 
     @property
     def family(self) -> str:

@@ -53,7 +53,7 @@ class Executable(_core.Executable):
         if self._function is None:
             return load, (self.serialise(),)
         how = dict(self._how)
-        if self._device_source():
+        if self._is_for_gpu:
             how["target"] = self.stats["target"]
         given = {name: argument for name, argument, _ in self._arguments()}
         inputs = [self._bound.get(name, given.get(name)) for name in self._function._parameters()]
@@ -76,6 +76,10 @@ class Executable(_core.Executable):
     @property
     def name(self) -> str:
         return self._name()
+
+    @property
+    def _is_for_gpu(self) -> bool:
+        return "kernels" in self.stats
 
     @property
     def comprehension(self) -> str:
@@ -204,7 +208,7 @@ class Executable(_core.Executable):
 
     def _seconds(self, tensors, out) -> float:
         """The median time of some runs: on `tensors`, or on tensors of its own making."""
-        if self._device_source():
+        if self._is_for_gpu:
             raise _core.OptionsError("runs on a GPU are not measured: profile them with its own tools")
         if not tensors:
             return self._measure()
@@ -225,7 +229,7 @@ class Executable(_core.Executable):
 
     def _position(self, seconds) -> Optional[dict]:
         """The roofline of a run that takes `seconds`, None: as long as predicted, with "predicted" seconds; None for a GPU."""
-        if self._device_source():
+        if self._is_for_gpu:
             return None
         predicted = sum(price["seconds"] for price in self.work["prices"])
         position = self._report._roofline(self.stats["target"], seconds or predicted or 1.0)[0]
@@ -268,7 +272,7 @@ class Executable(_core.Executable):
             for section in part["sections"]:
                 if section["title"] not in ("assembly", "CUDA"):
                     parts.append(f"## {section['title']}{of}\n" + "\n".join(text for text, _ in section["lines"]))
-        parts.append(f"## CUDA\n{self.source}" if self._device_source() else f"## assembly\n{self._assembly()}")
+        parts.append(f"## CUDA\n{self.source}" if self._is_for_gpu else f"## assembly\n{self._assembly()}")
         return "\n\n".join(parts)
 
     def _graph_texts(self):

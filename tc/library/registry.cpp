@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
+#include "tc/library/cublaslt/cublaslt.h"
 #include "tc/library/match/match.h"
 #include "tc/library/onednn/onednn.h"
 #include "tc/library/openblas/openblas.h"
@@ -15,7 +16,7 @@ namespace tc::library {
 namespace {
 
 /// The descriptions of this folder.
-std::list<Library> own_libraries() { return {onednn(), openblas()}; }
+std::list<Library> own_libraries() { return {onednn(), openblas(), cublaslt()}; }
 
 struct Registry {
   ForkMutex mutex;

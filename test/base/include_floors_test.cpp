@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 const std::map<std::string, int> floors = {{"base", 0},     {"proto", 0},   {"lang", 1},          {"polyhedral", 2},
                                            {"proof", 2},    {"options", 3}, {"halide_bridge", 3}, {"derive", 4},
                                            {"autodiff", 4}, {"layout", 4},  {"strategy", 5},      {"cpu", 6},
-                                           {"cuda", 6},     {"library", 6}, {"cache", 7},         {"graph", 7},
+                                           {"cuda", 6},     {"library", 7}, {"cache", 7},         {"graph", 7},
                                            {"engine", 8},   {"aten", 9},    {"autotuner", 9}};
 
 /// The rooms of a folder of tc/, from the lowest; a room includes from those before it and from itself, files beside the
@@ -31,7 +31,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"layout", {"index", "map", "rewrite"}},
     {"strategy", {"cost", "price", "cpu", "grid", "grid_price", "construct"}},
     {"cpu", {"machine", "marked", "prefetch", "stmt"}},
-    {"library", {"description", "match", "openblas", "onednn"}},
+    {"library", {"description", "match", "openblas", "onednn", "cublaslt"}},
     {"graph", {"statement", "resolve"}},
     {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "describe"}},
     {"autotuner", {"worker", "search"}}};

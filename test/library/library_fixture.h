@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -20,29 +19,14 @@ class TestTensor {
     const auto span = element_span(spec_);
     before_ = -span.low;
     memory_.resize(static_cast<std::size_t>((span.high - span.low + 1) * byte_size(spec_.dtype)));
-    for (std::int64_t i = 0; i <= span.high - span.low; ++i) {
-      const auto value = static_cast<double>((i * 7 + seed * 5) % 11) - 5;
-      if (spec_.dtype == DType::Float64)
-        reinterpret_cast<double*>(memory_.data())[i] = value;
-      else if (spec_.dtype == DType::BFloat16)
-        reinterpret_cast<std::uint16_t*>(memory_.data())[i] = upper_half(static_cast<float>(value));
-      else
-        reinterpret_cast<float*>(memory_.data())[i] = static_cast<float>(value);
-    }
+    for (std::size_t i = 0; i < memory_.size() / size(); ++i)
+      set(i, static_cast<float>((static_cast<int>(i) * 7 + seed * 5) % 11 - 5));
   }
   /// Makes each \p period-th element infinite, -infinite or NaN, in turns.
   void make_special(std::size_t period) {
     const float values[] = {INFINITY, -INFINITY, NAN};
-    const auto count = memory_.size() / static_cast<std::size_t>(byte_size(spec_.dtype));
-    for (std::size_t i = period / 2, next = 0; i < count; i += period, ++next) {
-      const float value = values[next % 3];
-      if (spec_.dtype == DType::Float64)
-        reinterpret_cast<double*>(memory_.data())[i] = value;
-      else if (spec_.dtype == DType::BFloat16)
-        reinterpret_cast<std::uint16_t*>(memory_.data())[i] = upper_half(value);
-      else
-        reinterpret_cast<float*>(memory_.data())[i] = value;
-    }
+    for (std::size_t i = period / 2, next = 0; i < memory_.size() / size(); i += period, ++next)
+      set(i, values[next % 3]);
   }
   TensorView view() {
     TensorView result;
@@ -51,23 +35,35 @@ class TestTensor {
     return result;
   }
   /// Equal numbers in all of the memory; 0 and -0 are, and so are NaN.
-  bool operator==(const TestTensor& other) const {
-    if (spec_.dtype == DType::BFloat16) return equal<std::uint16_t>(other);
-    return spec_.dtype == DType::Float64 ? equal<double>(other) : equal<float>(other);
+  bool operator==(const TestTensor& other) const { return is_near(other, 0); }
+  /// The same, but for differences of up to \p tolerance times the number.
+  bool is_near(const TestTensor& other, double tolerance) const {
+    for (std::size_t i = 0; i < memory_.size() / size(); ++i) {
+      const double a = at(i), b = other.at(i);
+      if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * std::abs(b))) return false;
+    }
+    return true;
   }
 
  private:
-  /// A whole number of few bits as bfloat16.
-  static std::uint16_t upper_half(float value) {
-    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+  std::size_t size() const { return static_cast<std::size_t>(byte_size(spec_.dtype)); }
+  void set(std::size_t i, float value) {
+    auto* at = memory_.data() + i * size();
+    if (spec_.dtype == DType::Float64)
+      *reinterpret_cast<double*>(at) = value;
+    else if (spec_.dtype == DType::BFloat16)
+      *reinterpret_cast<std::uint16_t*>(at) = float_to_bfloat(value);
+    else if (spec_.dtype == DType::Float16)
+      *reinterpret_cast<std::uint16_t*>(at) = float_to_half(value);
+    else
+      *reinterpret_cast<float*>(at) = value;
   }
-  static bool is_nan(std::uint16_t bfloat) { return (bfloat & 0x7fff) > 0x7f80; }
-  static bool is_nan(double value) { return std::isnan(value); }
-  template <typename T>
-  bool equal(const TestTensor& other) const {
-    const auto* mine = reinterpret_cast<const T*>(memory_.data());
-    const auto same = [](T a, T b) { return a == b || (is_nan(a) && is_nan(b)); };
-    return std::equal(mine, mine + memory_.size() / sizeof(T), reinterpret_cast<const T*>(other.memory_.data()), same);
+  double at(std::size_t i) const {
+    const auto* at = memory_.data() + i * size();
+    if (spec_.dtype == DType::Float64) return *reinterpret_cast<const double*>(at);
+    if (spec_.dtype == DType::BFloat16) return bfloat_to_float(*reinterpret_cast<const std::uint16_t*>(at));
+    if (spec_.dtype == DType::Float16) return half_to_float(*reinterpret_cast<const std::uint16_t*>(at));
+    return *reinterpret_cast<const float*>(at);
   }
 
   TensorSpec spec_;

@@ -348,6 +348,43 @@ assert {line.split()[0] for line in calls().splitlines()} == {"cuLaunchKernel"},
 """)
 
 
+cublaslt = sorted(pathlib.Path(tc._core.__file__).resolve().parents[2].rglob("libtc_fake_cublaslt.so"))
+
+
+def test_a_product_is_a_call_of_cublaslt():
+    """The stand-in test/cuda/fake_cublaslt.cpp multiplies in memory of the host."""
+    out = run("""
+import pickle
+a, b, c = OnGpu(8, 16), OnGpu(16, 32), OnGpu(8, 32)
+a.array[:], b.array[:] = np.arange(128).reshape(8, 16) % 7, np.arange(512).reshape(16, 32) % 5
+e = tc.compile(T.mm, a, b, libraries="cublaslt")
+for f in (e, tc.load(e.serialise()), pickle.loads(pickle.dumps(e))):
+    c.array[:] = 0
+    f(a, b, out=c)
+    assert (c.array == a.array @ b.array).all()
+    assert f.stats["kernels"] == [] and f.stats["target"].startswith("cuda:sm_90")
+assert "cuLaunchKernel" not in calls()
+print(e.stats["library_calls"])
+print(e.explain())
+e.show()
+U = tc.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", libraries="cublaslt")
+c.array[:] = 0
+U.mm(a, b, out=c)
+assert (c.array == a.array @ b.array).all()
+""", TC_CUBLASLT=str(cublaslt[0]))
+    assert out.startswith("['matmul of cublaslt 13.1.0: B=1 K=16 M=8 N=32; float32 strides") and "calls matmul of cublaslt" in out
+
+
+def test_without_cublaslt():
+    out = run("""
+try:
+    tc.compile(T.mm, tc.spec((8, 16)), tc.spec((16, 32)), target="cuda:sm_90", libraries="cublaslt")
+except tc.OptionsError as error:
+    print(error)
+""", TC_CUBLASLT="/nowhere/libcublasLt.so")
+    assert "'cublaslt' is not on this machine (set TC_CUBLASLT" in out and "/nowhere/libcublasLt.so" in out
+
+
 def test_nothing_is_deferred_on_a_cpu():
     e = tc.compile(tc.define("def f(float(N) A, int32(M) I) -> (B) { B(i) = A(I(i)) }").f, tc.spec((4,)), tc.spec((2,), "int32"))
     e.defer_checks()

@@ -145,7 +145,8 @@ def test_cases_have_names_of_their_own_and_texts_that_compile():
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("name", ["memory/transpose-8192", "paper/mlp3-128x128-64-32-2", "conv/stencil-5x5-2048", "gemm/f16-tn-1024"])
+@pytest.mark.parametrize("name", ["memory/transpose-8192", "paper/mlp3-128x128-64-32-2", "conv/stencil-5x5-2048", "gemm/f16-tn-1024",
+                                  "libraries/fp32-linear-gelu-4096x3072x768"])
 def test_a_rehearsal(name):
     family = gpu_cases.FAMILIES[name.partition("/")[0]]
     case, small = next(pair for pair in zip(family(full), family(tiny)) if pair[0].name == name)
@@ -220,7 +221,7 @@ def content_of_a_run():
         "sections": {"prelude": {"status": "failed", "seconds": 3, "text": "WRONG tc_div"}},
         "overhead": {"rows": [{"case": "T.mm(A, B)", "status": "ok", "host": spread(7e-6)}]},
         "sgemm": {"rows": [row], **rate}, "memory": {"rows": [copy], **rate}, "paper": {"rows": [small, lookup], **rate}, "conv": {"rows": [died], **rate},
-        "gemm": {"rows": [product], **rate}, "odd": {"rows": [odd, whole], **rate},
+        "gemm": {"rows": [product], **rate}, "odd": {"rows": [odd, whole], **rate}, "libraries": {"rows": []},
     }
 
 

@@ -195,7 +195,7 @@ def _measures(executable, seconds) -> str:
     panels = []
     if "bytes" in work:
         panels.append(_panel("bytes by level", charts.levels(work), note="predicted"))
-    if work["prices"] and not executable._device_source():
+    if work["prices"] and not executable._is_for_gpu:
         panels.append(_panel("price by term", charts.prices(work["prices"], seconds)))
     tensors = [(name, spec) for name, spec, _ in executable._arguments()] + list(executable._constants())
     panels.append(_panel("layouts", charts.layouts(tensors, executable.stats["layouts"]), note="dimensions from far to near in memory"))

@@ -29,6 +29,10 @@ const library::Library& present_library(const std::string& name) {
   return library;
 }
 
+library::Machine machine_of(const Target& target) {
+  return machine_kind_of(target).own_memory ? library::Machine::Cuda : library::Machine::Cpu;
+}
+
 LibraryChoice own_code(const std::string& why) {
   LibraryChoice result;
   result.notes.push_back(str(why, ": own code"));
@@ -55,6 +59,7 @@ LibraryChoice cheapest_call(const std::optional<library::Computation>& computati
   double best = library::least_gain;
   for (const auto* library : library::libraries()) {
     if (!computation) break;
+    if (library->machine != machine_of(options.target)) continue;
     for (const auto& match : library::matches(*computation, *library)) {
       auto call = with_constants(match, arguments, options);
       const auto speed = library::speed_of(call, *table, cpu::num_threads());
@@ -102,7 +107,13 @@ LibraryChoice choose_library_call(const Function& function, const std::vector<Ar
   const auto asked = asked_libraries(options.libraries);
   if (asked.none() || options.interpret) return {};
   const auto* named = asked.any() ? nullptr : &present_library(asked.name);
-  if (machine_kind_of(options.target).own_memory) return own_code("no library runs on this target");
+  const auto machine = machine_of(options.target);
+  if (named && named->machine != machine)
+    return own_code(str(named->name, machine == library::Machine::Cuda ? " runs on processors" : " runs on GPUs"));
+  for (const auto& argument : arguments)
+    if (!argument.aligned)
+      return own_code(
+          str("'", argument.name, "' may begin anywhere, and not at a multiple of ", vector_alignment, " bytes"));
   const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments), asked.finite);
   if (asked.any()) return cheapest_call(computation, arguments, options);
   if (!computation) return own_code(str(named->name, " has no routine for it"));

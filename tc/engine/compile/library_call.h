@@ -45,7 +45,8 @@ std::optional<library::PriceTable> library_prices(const CompileOptions& options)
 ///   "auto"     the cheapest of all libraries and the compiler's own code; its own where nothing tells prices
 ///
 /// A routine that differs from the language for infinite values or NaN is used only if values are asserted to be
-/// finite. Libraries run on processors only. Throws OptionsError for other values.
+/// finite. A library runs on processors or on GPUs, and one of GPUs takes only tensors that begin at a multiple of
+/// vector_alignment. Throws OptionsError for other values.
 LibraryChoice choose_library_call(const Function& function, const std::vector<Argument>& arguments,
                                   const CompileOptions& options);
 

@@ -99,8 +99,10 @@ Executable::Executable(Image image, CompileStats stats, std::vector<cpu::Kernel>
       stats_(std::move(stats)),
       functions_(std::move(functions)),
       pool_(image_.is_for_gpu() ? 0 : image_.workspace_bytes) {
-  if (image_.is_for_gpu()) grid_ = std::make_unique<GridRunner>(image_);
-  prepare_calls();
+  if (image_.is_for_gpu())
+    grid_ = std::make_unique<GridRunner>(image_);
+  else
+    prepare_calls();
 }
 
 void Executable::prepare_calls() {

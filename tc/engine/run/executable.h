@@ -97,7 +97,7 @@ struct Image {
   std::size_t parts = 1;                       ///< that were compiled separately
   std::vector<Launch> launches;                ///< in order
   std::vector<cpu::ObjectCode> functions;      ///< for a CPU
-  std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU: at least one, with the kernels
+  std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU, with the kernels; none where all launches are calls
   std::vector<library::Call> calls = {};       ///< of routines of libraries
   /// What the compile of each part states about its loops, for the checker of tc/proof: bytes of a proto::Evidence.
   std::vector<std::string> evidence = {};
@@ -105,7 +105,9 @@ struct Image {
   /// serialised.
   lang::SizeRanges symbolic = {};
 
-  bool is_for_gpu() const { return !modules.empty(); }
+  bool is_for_gpu() const {
+    return !modules.empty() || (!calls.empty() && calls.front().machine == library::Machine::Cuda);
+  }
   int input_count() const;
   /// The arguments and the constants that are bound to parameters, as the def takes them.
   std::vector<Argument> all_arguments() const;

@@ -9,6 +9,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/run/earlier_run_error.h"
 #include "tc/engine/run/pointer_table.h"
+#include "tc/library/registry.h"
 
 namespace tc::engine {
 namespace {
@@ -31,6 +32,22 @@ std::vector<FlagTest> tests_of(const Image& image) {
   return result;
 }
 
+/// The slots of \p launch whose pointers must be multiples of vector_alignment: for a routine of a library all that it takes.
+std::vector<std::size_t> aligned_slots(const Launch& launch, const Image& image) {
+  std::vector<std::size_t> result;
+  if (const auto* routine = std::get_if<RoutineCall>(&launch.code)) {
+    const auto& call = image.calls[routine->call];
+    for (const auto& operand : call.operands) result.push_back(operand.argument);
+    for (const auto& op : call.post_ops)
+      if (op.operand) result.push_back(op.operand->argument);
+    return result;
+  }
+  const auto& call = std::get<KernelCall>(launch.code);
+  for (int pointer : image.modules[call.module].kernels[call.kernel].aligned)
+    result.push_back(static_cast<std::size_t>(pointer));
+  return result;
+}
+
 /// Those that there are. Never destroyed: executables may end while the statics of a process do.
 struct Runners {
   ForkMutex mutex;
@@ -48,12 +65,10 @@ GridRunner::GridRunner(const Image& image)
   for (std::size_t i = 0, tests = 0; i < image_.launches.size(); tests += image_.launches[i++].tests.size())
     first_test_.push_back(tests);
   for (const auto& code : image_.modules) modules_.push_back(std::make_unique<cuda::LoadedKernels>(code));
-  for (const auto& launch : image_.launches) {
-    const auto& call = std::get<KernelCall>(launch.code);
-    for (int pointer : image_.modules[call.module].kernels[call.kernel].aligned)
-      if (const auto* argument = std::get_if<ArgumentSlot>(&launch.slots[static_cast<std::size_t>(pointer)]))
-        aligned_.push_back(argument->index);
-  }
+  for (const auto& call : image_.calls) calls_.emplace_back(call, library::find_library(call.library));
+  for (const auto& launch : image_.launches)
+    for (const auto slot : aligned_slots(launch, image_))
+      if (const auto* argument = std::get_if<ArgumentSlot>(&launch.slots[slot])) aligned_.push_back(argument->index);
   std::sort(aligned_.begin(), aligned_.end());
   aligned_.erase(std::unique(aligned_.begin(), aligned_.end()), aligned_.end());
   if (tests_.empty()) return;
@@ -70,7 +85,31 @@ void GridRunner::prepare() {
   auto place = cuda::current_place();
   for (const auto& module : modules_) module->prepare(place.device);
   memory_.prepare(place);
+  if (!calls_.empty()) memory_of_calls(place.device).prepare(place);
   if (!tests_.empty()) flags_.prepare(place.device);
+}
+
+cuda::StreamMemory& GridRunner::memory_of_calls(int device) {
+  std::lock_guard lock(calls_mutex_);
+  auto& memory = call_memory_[device];
+  if (!memory) {
+    cuda::InContext context(device);
+    std::size_t bytes = 0;
+    for (const auto& call : calls_) bytes = std::max(bytes, call.prepare(device));
+    memory = std::make_unique<cuda::StreamMemory>(bytes);
+  }
+  return *memory;
+}
+
+void GridRunner::put(const cuda::Place& place, const Launch& launch, void* const* pointers,
+                     std::byte* workspace_of_calls) {
+  if (const auto* routine = std::get_if<RoutineCall>(&launch.code)) {
+    cuda::InContext context(place.device);
+    cuda::Relaxed loading;
+    return calls_[routine->call].enqueue(pointers, {place.device, place.stream, workspace_of_calls});
+  }
+  const auto& call = std::get<KernelCall>(launch.code);
+  modules_[call.module]->launch(place, call.kernel, pointers, launch.slots.size());
 }
 
 void GridRunner::check_alignment(void* const* arguments) const {
@@ -120,8 +159,9 @@ void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_ti
   check_alignment(arguments);
   auto place = cuda::current_place();
   auto* workspace = memory_.at(place);
+  auto* workspace_of_calls = calls_.empty() ? nullptr : memory_of_calls(place.device).at(place);
   std::unique_lock lock(mutex_, std::defer_lock);
-  if (workspace) lock.lock();
+  if (workspace || workspace_of_calls) lock.lock();
   std::optional<cuda::Timer> timer;
   if (kernel_time) timer.emplace(place);
   for (std::size_t l = 0; l < image_.launches.size(); ++l) {
@@ -129,8 +169,7 @@ void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_ti
     PointerTable table(launch.slots.size());
     for (std::size_t i = 0; i < launch.slots.size(); ++i)
       table[i] = pointer_of(launch.slots[i], image_, arguments, reinterpret_cast<std::uint8_t*>(workspace));
-    const auto& call = std::get<KernelCall>(launch.code);
-    modules_[call.module]->launch(place, call.kernel, table.data(), launch.slots.size());
+    put(place, launch, table.data(), workspace_of_calls);
     if (outcome == TestOutcome::Awaited)
       test(place, launch, workspace);
     else

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -8,13 +9,14 @@
 #include "tc/cuda/device.h"
 #include "tc/cuda/host_flags.h"
 #include "tc/engine/run/executable.h"
+#include "tc/library/description/prepare.h"
 
 namespace tc::engine {
 
-/// Runs the kernels of an image on the current place. Thread-safe.
+/// Runs the kernels of an image, and its calls of libraries, on the current place. Thread-safe.
 class GridRunner {
  public:
-  /// \p image must outlive it.
+  /// \p image must outlive it. Throws OptionsError for a library that this machine does not have, or in another version.
   explicit GridRunner(const Image& image);
   ~GridRunner();
   GridRunner(const GridRunner&) = delete;
@@ -33,6 +35,10 @@ class GridRunner {
   static void check_all();
 
  private:
+  /// Puts the code of \p launch into the stream of \p place; a routine of a library may work in \p workspace_of_calls.
+  void put(const cuda::Place& place, const Launch& launch, void* const* pointers, std::byte* workspace_of_calls);
+  /// Makes the calls of libraries ready for \p device, once: what they work in, one after another.
+  cuda::StreamMemory& memory_of_calls(int device);
   void check_alignment(void* const* arguments) const;
   void test(const cuda::Place& place, const Launch& launch, const std::byte* workspace) const;
   void keep(const cuda::Place& place, std::size_t launch, const std::byte* workspace);
@@ -40,7 +46,10 @@ class GridRunner {
   const Image& image_;
   std::vector<std::unique_ptr<cuda::LoadedKernels>> modules_;  ///< those of the image
   cuda::StreamMemory memory_;
-  ForkMutex mutex_;                      ///< held while kernels that share temporaries are put into a stream
+  std::vector<library::PreparedCall> calls_;                        ///< of the image
+  ForkMutex calls_mutex_;                                           ///< of call_memory_
+  std::map<int, std::unique_ptr<cuda::StreamMemory>> call_memory_;  ///< by device
+  ForkMutex mutex_;                      ///< held while what shares temporaries is put into a stream
   std::vector<std::size_t> first_test_;  ///< of each launch, among those of all
   std::vector<FlagTest> tests_;          ///< of all launches, in order
   cuda::HostFlags flags_;                ///< for each of these whether it failed in a run that did not wait

@@ -12,7 +12,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE8";
+constexpr char magic[] = "TCIMAGE9";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -132,7 +132,7 @@ library::Operand read_operand(ByteReader& in) {
 library::PostOp read_post_op(ByteReader& in) {
   library::PostOp op;
   const auto kind = in.number();
-  if (kind < 0 || kind > static_cast<std::int64_t>(library::PostOp::Kind::Relu)) damaged();
+  if (kind < 0 || kind > static_cast<std::int64_t>(library::PostOp::Kind::Gelu)) damaged();
   op.kind = static_cast<library::PostOp::Kind>(kind);
   if (in.number() != 0) op.operand = read_operand(in);
   return op;
@@ -151,6 +151,7 @@ library::Call read_call(ByteReader& in) {
   call.operands = in.list<library::Operand>([&] { return read_operand(in); });
   call.post_ops = in.list<library::PostOp>([&] { return read_post_op(in); });
   call.loops = in.numbers();
+  call.machine = in.number() != 0 ? library::Machine::Cuda : library::Machine::Cpu;
   return call;
 }
 
@@ -267,6 +268,7 @@ void put_call(ByteWriter& out, const library::Call& call) {
     if (op.operand) put_operand(out, *op.operand);
   });
   out.put(call.loops);
+  out.put(std::int64_t(call.machine == library::Machine::Cuda));
 }
 
 }  // namespace

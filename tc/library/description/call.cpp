@@ -34,7 +34,10 @@ std::string to_string(const Call& call) {
   TextStream out;
   out << call.routine << " of " << call.library << " " << call.version << ": " << join(sizes, " ") << "; "
       << join(operands);
-  for (const auto& op : call.post_ops) out << (op.kind == PostOp::Kind::Relu ? ", then relu" : ", then add");
+  for (const auto& op : call.post_ops)
+    out << (op.kind == PostOp::Kind::Relu   ? ", then relu"
+            : op.kind == PostOp::Kind::Gelu ? ", then gelu"
+                                            : ", then add");
   if (!call.loops.empty()) out << "; " << join(call.loops, " x ") << " times";
   return out.str();
 }

@@ -12,6 +12,9 @@
 
 namespace tc::library {
 
+/// The kind of machine that a library runs on.
+enum class Machine : std::uint8_t { Cpu, Cuda };
+
 /// A tensor as a routine sees it: the element of indices i is at `offset` + sum of strides[d] * i[d] of an argument.
 struct Operand {
   std::size_t argument = 0;  ///< of the def: its inputs in order, then its outputs
@@ -29,6 +32,7 @@ struct PostOp {
   enum class Kind : std::uint8_t {
     Add,   ///< the element of `operand`, which has the dimensions of the result; strides of 0 repeat it
     Relu,  ///< 0 instead of what is negative; what it makes of a NaN, Routine::relu_drops_nan says
+    Gelu,  ///< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
   };
   Kind kind = Kind::Relu;
   std::optional<Operand> operand;
@@ -43,6 +47,7 @@ struct Call {
   std::vector<Operand> operands;                ///< the parameters of the routine's def, then its return
   std::vector<PostOp> post_ops;                 ///< in order
   std::vector<std::int64_t> loops;              ///< extents of the loops around the routine
+  Machine machine = Machine::Cpu;               ///< that the library runs on
 
   /// The value of size or attribute \p name. Throws InternalError where the call has none.
   std::int64_t number(const std::string& name) const;

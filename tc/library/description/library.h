@@ -19,13 +19,26 @@
 ///       .prepare = [](const Call& call) { return std::make_unique<Outer>(call); }}}}
 namespace tc::library {
 
-/// A call made ready. Any number of threads may run it at once.
+/// A stream of a GPU that calls are put into. The device's context is current for the thread.
+struct Queue {
+  int device = 0;
+  void* stream = nullptr;
+  std::byte* workspace = nullptr;  ///< of as many bytes as Invocation::prepare() asks for
+};
+
+/// A call made ready. Any number of threads may run it at once. A library of processors implements run(), one of GPUs
+/// prepare() and enqueue().
 class Invocation {
  public:
   virtual ~Invocation() = default;
   /// Runs on \p operands, pointers to the elements of indices 0 of the operands of the call and of those of its post-ops,
   /// in at most \p threads threads. Throws DeviceError where the library reports a failure.
-  virtual void run(void* const* operands, int threads) const = 0;
+  virtual void run(void* const* operands, int threads) const;
+  /// Makes the call ready for \p device, whose context is current, so that enqueue() allocates nothing there: the bytes of
+  /// workspace that it needs. Throws DeviceError where the library refuses, ResourceError where memory runs out.
+  virtual std::size_t prepare(int device) const;
+  /// Puts the call on \p operands, pointers of the device, into \p queue and does not wait. Throws DeviceError.
+  virtual void enqueue(void* const* operands, const Queue& queue) const;
   /// The same, where operands never change: \p operands are their pointers, null for one that each run gives. It may keep
   /// them in a layout of its own; run() takes pointers of all operands still. Null where it gains nothing.
   virtual std::unique_ptr<Invocation> hold(const std::vector<void*>& operands) const {
@@ -52,6 +65,8 @@ struct Routine {
   /// Is its relu always 0 for a NaN, as fmax(x, 0) and x > 0 ? x : 0 are? Where not, it is called for no relu but those
   /// of what is taken to be finite.
   bool relu_drops_nan = false;
+  /// Does it take PostOp::Kind::Gelu, of what is taken to be finite?
+  bool gelu = false;
   /// Does it take \p call? Null: any.
   std::function<bool(const Call& call)> accepts = nullptr;
   /// Makes a call ready that `accepts` took. Throws DeviceError where the library refuses it.
@@ -79,6 +94,7 @@ struct Library {
   /// Layouts that routines are written for, whose defs are those of the tensors that hold the elements. A graph whose layouts are
   /// chosen is asked whether they take its nodes in these, operand by operand.
   std::vector<NamedLayout> layouts = {};
+  Machine machine = Machine::Cpu;
 
   /// Null where it has none of that name.
   const Routine* routine(const std::string& name) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,9 @@ class PreparedCall {
   const Call& call() const { return call_; }
   /// Throws DeviceError where the library reports a failure; the result is unspecified then.
   void run(void* const* arguments, int threads) const;
+  /// The same for a library of GPUs, as Invocation says.
+  std::size_t prepare(int device) const { return invocation_->prepare(device); }
+  void enqueue(void* const* arguments, const Queue& queue) const;
 
  private:
   struct Place {
@@ -32,7 +36,8 @@ class PreparedCall {
   PreparedCall(Call call, std::vector<Place> places, std::unique_ptr<const Invocation> invocation)
       : call_(std::move(call)), places_(std::move(places)), invocation_(std::move(invocation)) {}
 
-  void run_loops(std::vector<std::byte*>& pointers, std::size_t loop, int threads) const;
+  /// Calls \p run with the pointers of the operands, once for each instance of the loops.
+  void for_each_instance(void* const* arguments, const std::function<void(void* const*)>& run) const;
 
   Call call_;
   std::vector<Place> places_;  ///< of the operands, then of those of post-ops

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tc/base/fork.h"
+#include "tc/base/str.h"
 #include "tc/library/match/post_ops.h"
 #include "tc/library/match/prove.h"
 #include "tc/library/match/read_off.h"
@@ -25,6 +26,13 @@ const Computation& known_routine(const std::string& text) {
   return *known.try_emplace(text, std::move(made)).first->second;
 }
 
+/// The value of \p given before it is rounded to the half that the result holds: routines compute in float32 and round once.
+NodePtr unrounded(const Computation& given) {
+  const auto type = given.arguments.at(given.result).dtype;
+  const auto* apply = std::get_if<Apply>(&given.value->value);
+  return is_half(type) && apply && apply->function == str("to ", type) ? apply->arguments.at(0) : given.value;
+}
+
 /// The matching of one expression with one routine, post-ops cut off.
 class Matcher {
  public:
@@ -33,7 +41,7 @@ class Matcher {
 
   std::optional<Call> run() const {
     if (!given_.finite && !routine_.special_values) return std::nullopt;
-    for (const auto& peeled : peel(given_.value)) {
+    for (const auto& peeled : peel(unrounded(given_))) {
       if (!std::all_of(peeled.ops.begin(), peeled.ops.end(), [&](const auto& op) { return takes(op); })) break;
       std::optional<Call> best;
       for (const auto& pairing : pair_up(peeled.core, computed_.value))
@@ -46,6 +54,7 @@ class Matcher {
  private:
   bool takes(const PeeledOp& op) const {
     if (!routine_.post_ops) return false;
+    if (op.kind == PostOp::Kind::Gelu) return routine_.gelu && given_.finite;
     return op.kind != PostOp::Kind::Relu || given_.finite || (op.drops_nan && routine_.relu_drops_nan);
   }
 
@@ -60,6 +69,7 @@ class Matcher {
       call->library = library_.name;
       call->version = library_.find().version;
       call->routine = routine_.name;
+      call->machine = library_.machine;
       add_post_ops(*call, peeled, problem, assignment);
       if (routine_.accepts && !routine_.accepts(*call)) continue;
       if (prove(problem, pairing, computed_, assignment, *call)) return call;

@@ -9,7 +9,7 @@ namespace {
 using Pairings = std::vector<Pairing>;
 
 /// More ways are not looked at.
-constexpr std::size_t most_ways = 64;
+constexpr std::size_t most_pairings = 64;
 
 bool commutes(const std::string& function) {
   static const std::set<std::string> all = {"+", "*", "max", "min", "fmax", "fmin"};
@@ -28,7 +28,7 @@ Pairings both(const Pairings& a, const Pairings& b) {
   Pairings result;
   for (const auto& first : a)
     for (const auto& second : b)
-      if (result.size() < most_ways) result.push_back(joined(first, second));
+      if (result.size() < most_pairings) result.push_back(joined(first, second));
   return result;
 }
 

@@ -251,8 +251,8 @@ std::shared_ptr<std::byte> kept_copy(const Place& place, void* data) {
   return result;
 }
 
-std::unique_ptr<const PreparedPrimitive> prepare(const PrimitivePlan& plan, const ChosenPrimitive& chosen,
-                                                 const Held& held) {
+std::unique_ptr<const PreparedPrimitive> made_ready(const PrimitivePlan& plan, const ChosenPrimitive& chosen,
+                                                    const Held& held) {
   const auto& dnn = shared_onednn();
   std::vector<Place> places;
   std::size_t bytes = 0;
@@ -325,7 +325,7 @@ class PrimitiveOfThreads : public Invocation {
     if (const auto* known = find(threads)) return *known;
     const auto chosen = choose_primitive(plan_, holds_weights());
     if (!chosen) throw DeviceError("oneDNN has no implementation for this number of threads");
-    auto made = prepare(plan_, *chosen, held_);
+    auto made = made_ready(plan_, *chosen, held_);
     std::lock_guard lock(mutex_);
     made_.push_back({threads, fork_generation(), std::move(made)});
     return *made_.back().primitive;

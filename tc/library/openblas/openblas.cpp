@@ -1,43 +1,32 @@
 #include "tc/library/openblas/openblas.h"
 
-#include <algorithm>
 #include <optional>
 #include <type_traits>
 
+#include "tc/library/description/matrix.h"
 #include "tc/library/openblas/shared.h"
 
 namespace tc::library {
 namespace {
 
-/// How BLAS is told of a matrix, for one order of the elements.
-struct Matrix {
+/// A matrix as cblas is told of it.
+struct BlasMatrix {
   int transposed = no_transpose;
   int leading = 1;
 };
 
-/// A matrix of \p rows and \p columns whose elements lie \p down and \p along apart, where \p order counts; nothing
-/// where none of the two is 1, or rows overlap.
-std::optional<Matrix> matrix_of(std::int64_t rows, std::int64_t columns, std::int64_t down, std::int64_t along,
-                                int order) {
-  if (order == column_major) {
-    std::swap(rows, columns);
-    std::swap(down, along);
-  }
-  auto leading = [](std::int64_t count, std::int64_t stride, std::int64_t width) -> std::optional<int> {
-    const auto value = count == 1 ? std::max<std::int64_t>(width, 1) : stride;
-    return value >= width && value >= 1 && fits_int(value) ? std::optional(static_cast<int>(value)) : std::nullopt;
-  };
-  if (along == 1 || columns == 1)
-    if (auto value = leading(rows, down, columns)) return Matrix{no_transpose, *value};
-  if (down == 1 || rows == 1)
-    if (auto value = leading(columns, along, rows)) return Matrix{transpose, *value};
-  return std::nullopt;
+/// matrix_of() in the types of cblas; nothing if the leading dimension is too large for them.
+std::optional<BlasMatrix> blas_matrix_of(std::int64_t rows, std::int64_t columns, std::int64_t down, std::int64_t along,
+                                         int order) {
+  const auto made = matrix_of(rows, columns, down, along, order == column_major ? Order::Columns : Order::Rows);
+  if (!made || !fits_int(made->leading)) return std::nullopt;
+  return BlasMatrix{made->transposed ? transpose : no_transpose, static_cast<int>(made->leading)};
 }
 
 /// The arguments of gemm.
 struct Product {
   int order = row_major, m = 1, n = 1, k = 1;
-  Matrix a, b, c;
+  BlasMatrix a, b, c;
 };
 
 std::optional<Product> product_of(const Call& call) {
@@ -46,8 +35,8 @@ std::optional<Product> product_of(const Call& call) {
   if (!call.loops.empty() && (m == 1 || n == 1)) return std::nullopt;
   const auto &a = call.operands[0].strides, &b = call.operands[1].strides, &c = call.result().strides;
   for (int order : {row_major, column_major}) {
-    const auto first = matrix_of(m, k, a[0], a[1], order), second = matrix_of(k, n, b[0], b[1], order),
-               result = matrix_of(m, n, c[0], c[1], order);
+    const auto first = blas_matrix_of(m, k, a[0], a[1], order), second = blas_matrix_of(k, n, b[0], b[1], order),
+               result = blas_matrix_of(m, n, c[0], c[1], order);
     if (first && second && result && result->transposed == no_transpose)
       return Product{order, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), *first, *second, *result};
   }
@@ -83,14 +72,14 @@ class Gemm : public Invocation {
 /// The arguments of gemv, A being M x K.
 struct VectorProduct {
   int m = 1, k = 1, x = 1, y = 1;
-  Matrix a;
+  BlasMatrix a;
 };
 
 std::optional<VectorProduct> vector_product_of(const Call& call) {
   const auto m = call.number("M"), k = call.number("K");
   const auto x = k == 1 ? 1 : call.operands[1].strides[0], y = m == 1 ? 1 : call.result().strides[0];
   if (!fits_int(m) || !fits_int(k) || !fits_int(x) || !fits_int(y) || x == 0 || y == 0) return std::nullopt;
-  const auto a = matrix_of(m, k, call.operands[0].strides[0], call.operands[0].strides[1], row_major);
+  const auto a = blas_matrix_of(m, k, call.operands[0].strides[0], call.operands[0].strides[1], row_major);
   if (!a) return std::nullopt;
   return VectorProduct{static_cast<int>(m), static_cast<int>(k), static_cast<int>(x), static_cast<int>(y), *a};
 }
