@@ -12,7 +12,6 @@
 #include <mutex>
 #include <sstream>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -277,7 +276,7 @@ EXPORT int cublasLtMatmul(void* handle, void* operation, const void* alpha, cons
   const void* const pointers[] = {a, b, c, d};
   for (int i = 0; i < 4; ++i)
     if (!is_aligned(pointers[i], algorithm->data[1 + i])) return invalid_value;
-  std::memset(workspace, 0xee, bytes);
+  if (bytes > 0) std::memset(workspace, 0xee, bytes);
   const double times = load(alpha, made.scale, 0), more = load(beta, made.scale, 0);
   for (std::int64_t batch = 0; batch < result.count; ++batch)
     for (std::uint64_t i = 0; i < shape.m; ++i)
