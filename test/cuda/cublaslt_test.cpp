@@ -323,6 +323,34 @@ TEST_F(CublasLtTest, TakesTensorsThatBeginAtMultiplesOf16Bytes) {
   EXPECT_EQ(join(choice.notes), "'X' may begin anywhere, and not at a multiple of 16 bytes: own code");
 }
 
+TEST_F(CublasLtTest, AutoComparesPredictedTimes) {
+  const std::string halves = "def mm(bfloat16(M,K) A, bfloat16(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }";
+  const auto large =
+      why_own_code({halves, {contiguous(BFloat16, {4096, 4096}), contiguous(BFloat16, {4096, 4096})}}, "auto");
+  EXPECT_EQ(large.substr(0, 26), "matmul of cublaslt 13.1.0:") << large;
+  EXPECT_EQ(why_own_code({halves, {contiguous(BFloat16, {16, 16}), contiguous(BFloat16, {16, 16})}}, "auto"),
+            "no library is predicted to be faster: own code");
+  EXPECT_EQ(why_own_code({"def f(float(N) A) -> (B) { B(i) = A(i) * 2 }", {floats({64})}}, "auto"),
+            "no library has a routine for it: own code");
+}
+
+TEST_F(CublasLtTest, PredictedTimesGrowWithTheWork) {
+  auto seconds = [](std::int64_t m, std::int64_t n, std::int64_t k, const Types& types) {
+    const auto call =
+        call_of({product_text(types), {contiguous(types.factor, {m, k}), contiguous(types.factor, {k, n})}},
+                find_library("cublaslt"));
+    return find_library("cublaslt").routine(call->routine)->seconds(*call, *Target::parse("cuda:sm_90").grid);
+  };
+  const auto &single = all_types[0], &half = all_types[3], &twice = all_types[5];
+  EXPECT_GT(seconds(4096, 4096, 4096, half), 1.9 * seconds(4096, 4096, 2048, half));
+  EXPECT_GT(seconds(4096, 4096, 4096, single), 5 * seconds(4096, 4096, 4096, half));
+  EXPECT_GT(seconds(4096, 4096, 4096, twice), 1.9 * seconds(4096, 4096, 4096, single));
+  EXPECT_LT(seconds(16, 16, 16, single), 5e-6);
+  const double flops = 2 * 4096.0 * 4096 * 4096 / seconds(4096, 4096, 4096, half);
+  EXPECT_GT(flops, 400e12);
+  EXPECT_LT(flops, 990e12) << "the dense peak of an H100";
+}
+
 TEST_F(CublasLtTest, IsOnlyForGpus) {
   auto options = options_of("cublaslt");
   options.target = engine::CompileOptions().target;

@@ -187,7 +187,9 @@ class LibraryParts {
 
  private:
   std::optional<double> seconds(const graph::Part& part) const {
-    return price_problem(problem_of(graph_, part, placed_), options_);
+    const auto problem = problem_of(graph_, part, placed_);
+    if (!options_.target.grid) return price_problem(problem, options_);
+    return price_on_grid(problem.function, arguments_of(problem), options_of(problem, options_));
   }
 
   const graph::Graph& graph_;

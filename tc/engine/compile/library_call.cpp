@@ -7,6 +7,7 @@
 
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/price_function.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/library/registry.h"
@@ -58,8 +59,7 @@ LibraryChoice cheapest_call(const std::optional<library::Computation>& computati
   LibraryChoice result;
   double best = library::least_gain;
   for (const auto* library : library::libraries()) {
-    if (!computation) break;
-    if (library->machine != machine_of(options.target)) continue;
+    if (!computation || library->machine != machine_of(options.target)) continue;
     for (const auto& match : library::matches(*computation, *library)) {
       auto call = with_constants(match, arguments, options);
       const auto speed = library::speed_of(call, *table, cpu::num_threads());
@@ -69,6 +69,28 @@ LibraryChoice cheapest_call(const std::optional<library::Computation>& computati
     }
   }
   return result.call ? result : own_code("no library is faster by the prices of this machine");
+}
+
+/// The call that is predicted to be fastest on a GPU, if it is faster than own code by its predicted time.
+LibraryChoice predicted_call(const Function& function, const std::optional<library::Computation>& computation,
+                             const std::vector<Argument>& arguments, const CompileOptions& options) {
+  LibraryChoice result;
+  for (const auto* library : library::libraries()) {
+    if (!computation || library->machine != machine_of(options.target)) continue;
+    for (auto& call : library::matches(*computation, *library)) {
+      const auto& seconds = library->routine(call.routine)->seconds;
+      const auto own = seconds ? std::optional(seconds(call, *options.target.grid)) : std::nullopt;
+      if (!own || (result.seconds && *result.seconds <= *own)) continue;
+      result.seconds = own;
+      result.call = std::move(call);
+    }
+  }
+  if (!result.call) return own_code("no library has a routine for it");
+  auto how = options;
+  how.libraries = "none";
+  const auto own = price_on_grid(std::make_shared<const Function>(function), arguments, how);
+  if (!own || *own < library::least_gain * *result.seconds) return own_code("no library is predicted to be faster");
+  return result;
 }
 
 }  // namespace
@@ -115,6 +137,7 @@ LibraryChoice choose_library_call(const Function& function, const std::vector<Ar
       return own_code(
           str("'", argument.name, "' may begin anywhere, and not at a multiple of ", vector_alignment, " bytes"));
   const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments), asked.finite);
+  if (asked.any() && options.target.grid) return predicted_call(function, computation, arguments, options);
   if (asked.any()) return cheapest_call(computation, arguments, options);
   if (!computation) return own_code(str(named->name, " has no routine for it"));
   auto calls = library::matches(*computation, *named);

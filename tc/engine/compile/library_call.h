@@ -13,7 +13,8 @@ namespace tc::engine {
 /// The choice of a library for a def: a call, or the reasons why there is none.
 struct LibraryChoice {
   std::optional<library::Call> call;
-  double speed = 1;  ///< of the call relative to own code, if prices were measured
+  double speed = 1;                    ///< of the call relative to own code, if prices were measured
+  std::optional<double> seconds = {};  ///< of the call, predicted, if it was chosen by predicted times
   std::vector<std::string> notes;
 };
 
@@ -42,7 +43,8 @@ std::optional<library::PriceTable> library_prices(const CompileOptions& options)
 ///
 ///   "none"     none
 ///   a name     the library's best routine for it, if it has one; OptionsError where the machine lacks the library
-///   "auto"     the cheapest of all libraries and the compiler's own code; its own where nothing tells prices
+///   "auto"     the cheapest of all libraries and the compiler's own code: by measured prices on a processor, by predicted
+///              times on a GPU; its own code without prices
 ///
 /// A routine that differs from the language for infinite values or NaN is used only if values are asserted to be
 /// finite. A library runs on processors or on GPUs, and one of GPUs takes only tensors that begin at a multiple of

@@ -4,10 +4,10 @@
 
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/library_call.h"
-#include "tc/engine/compile/pipeline.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/layout/rewrite/propagate.h"
+#include "tc/polyhedral/core/isl.h"
 #include "tc/strategy/price/machine_rates.h"
 #include "tc/strategy/price/price.h"
 
@@ -98,6 +98,42 @@ std::optional<double> price_function(const std::shared_ptr<const Function>& func
   const bool measured = choice.speed != 1;
   return measured ? **result / choice.speed
                   : std::max(**result, moving_seconds(*choice.call, arguments, options.target));
+}
+
+std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state) {
+  std::vector<strategy::GridPrice> result;
+  auto bodies = body_operations(*state.program);
+  for (const auto& launch : state.launches) {
+    const auto* on = std::get_if<GridLaunch>(&launch.on);
+    if (!on || !on->mapping || !launch.scop) continue;
+    polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
+    try {
+      for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+        result.push_back(
+            strategy::grid_price({*launch.scop, launch.clusters[i], state.target, bodies}, on->mapping->clusters[i]));
+    } catch (const isl::exception&) {
+      return {};
+    }
+  }
+  return result;
+}
+
+std::optional<double> price_on_grid(const std::shared_ptr<const Function>& function,
+                                    const std::vector<Argument>& arguments, const CompileOptions& options) {
+  if (options.libraries != "none")
+    if (const auto choice = choose_library_call(*function, arguments, options); choice.seconds) return choice.seconds;
+  auto how = options;
+  how.libraries = "none";
+  how.stages.verify = how.stages.keep_text = false;
+  how.stages.dump_directory.clear();
+  auto result = std::make_shared<std::optional<double>>();
+  map_launches(
+      function, arguments, how,
+      [result](CompileState& state) {
+        for (const auto& price : grid_prices_of(state)) *result = result->value_or(0) + price.seconds;
+      },
+      Phase::Choose);
+  return *result;
 }
 
 std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,

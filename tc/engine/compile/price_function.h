@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/pipeline.h"
 #include "tc/layout/rewrite/apply.h"
+#include "tc/strategy/grid_price/grid_price.h"
 
 namespace tc::engine {
 
@@ -18,7 +20,18 @@ namespace tc::engine {
 std::optional<double> price_function(const std::shared_ptr<const Function>& function,
                                      const std::vector<Argument>& arguments, const CompileOptions& options);
 
-/// The same of \p def, without calls, for \p sizes with tensors in \p layouts, and dense ones else. Nothing, too, where it cannot
+/// Prices the kernels that are chosen for the clusters of \p state; none where isl fails or runs out of its quota.
+std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state);
+
+/// Seconds that the kernels of \p function, which holds no calls, may take on \p arguments on a GPU: it is scheduled and mapped as
+/// \p options say, and strategy::grid_price() sums its kernels. Where options.libraries takes a routine for it, the predicted
+/// seconds of that. Nothing is carried out, compiled or measured. Nothing where there is no price.
+///
+/// Throws as map_launches().
+std::optional<double> price_on_grid(const std::shared_ptr<const Function>& function,
+                                    const std::vector<Argument>& arguments, const CompileOptions& options);
+
+/// price_function() of \p def, without calls, for \p sizes with tensors in \p layouts, and dense ones else. Nothing, too, where it cannot
 /// take them.
 std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
                                        const layout::Layouts& layouts, const CompileOptions& options);

@@ -9,6 +9,7 @@
 #include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/compile/price_function.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/polyhedral/core/cluster_view.h"
 
@@ -84,25 +85,6 @@ std::vector<strategy::Price> prices_of(const CompileState& state) {
       for (std::size_t i = 0; i < launch.clusters.size(); ++i)
         result.push_back(strategy::price({*launch.scop, launch.clusters[i], state.target, bodies},
                                          on->mapping->clusters[i], on->mapping->buffer_bytes));
-    } catch (const isl::exception&) {
-      return {};
-    }
-  }
-  return result;
-}
-
-/// Prices the kernels that are chosen for the clusters of \p state; none where isl fails or runs out of its quota.
-std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state) {
-  std::vector<strategy::GridPrice> result;
-  auto bodies = body_operations(*state.program);
-  for (const auto& launch : state.launches) {
-    const auto* on = std::get_if<GridLaunch>(&launch.on);
-    if (!on || !on->mapping || !launch.scop) continue;
-    polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
-    try {
-      for (std::size_t i = 0; i < launch.clusters.size(); ++i)
-        result.push_back(
-            strategy::grid_price({*launch.scop, launch.clusters[i], state.target, bodies}, on->mapping->clusters[i]));
     } catch (const isl::exception&) {
       return {};
     }

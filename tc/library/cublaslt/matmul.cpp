@@ -6,6 +6,7 @@
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/library/cublaslt/cublaslt.h"
+#include "tc/library/cublaslt/seconds.h"
 #include "tc/library/cublaslt/shared.h"
 #include "tc/library/description/matrix.h"
 
@@ -279,6 +280,7 @@ Routine cublaslt_matmul(bool shared) {
                   true};
   routine.gelu = true;
   routine.accepts = [](const Call& call) { return product_of(call).has_value(); };
+  routine.seconds = cublaslt_seconds;
   routine.prepare = [](const Call& call) -> std::unique_ptr<Invocation> {
     return std::make_unique<Matmul>(*product_of(call), call);
   };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/base/target.h"
 #include "tc/layout/map/layout.h"
 #include "tc/library/description/call.h"
 
@@ -69,6 +70,8 @@ struct Routine {
   bool gelu = false;
   /// Does it take \p call? Null: any.
   std::function<bool(const Call& call)> accepts = nullptr;
+  /// Seconds that a call may take on a GPU of these limits, not measured; null for libraries of processors.
+  std::function<double(const Call& call, const GridLimits& limits)> seconds = nullptr;
   /// Makes a call ready that `accepts` took. Throws DeviceError where the library refuses it.
   std::function<std::unique_ptr<Invocation>(const Call& call)> prepare = nullptr;
 };

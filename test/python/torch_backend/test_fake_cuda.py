@@ -112,6 +112,34 @@ assert calls().count("cuLaunchKernel tc_raise") == 1, calls()
 
 
 @needs_nvrtc
+def test_linear_layers_are_calls_of_cublaslt():
+    """On the stand-in test/cuda/fake_cublaslt.cpp, which multiplies in memory of the host."""
+    from test_gpu_calls import cublaslt
+    from test_gpu_calls import run as on_a_written_down_gpu
+
+    on_a_written_down_gpu("""
+import torch
+from fake_cuda import TARGET, moved, traced
+from tensor_comprehensions.torch.compile_graph import compile_graph
+from tensor_comprehensions.torch.runner import Compiler
+
+torch.manual_seed(0)
+model, x = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.Linear(32, 8)).eval(), torch.randn(4, 16)
+_, report = compile_graph(moved(traced(model, x)), "inference", Compiler(target=TARGET, libraries="cublaslt"))
+(e,) = report.executables
+assert report.share == 1 and len(e.stats["library_calls"]) == 2 and not e.stats["kernels"], e.stats["library_notes"]
+values = {f"arg{i}_1": value for i, value in enumerate([*model.parameters(), x])}
+given = []
+for name, spec, is_output in e._arguments():
+    given.append(OnGpu(*spec.shape))
+    if not is_output:
+        given[-1].array[:] = values[name].detach()
+e(*given[:-1], out=given[-1])
+torch.testing.assert_close(torch.from_numpy(given[-1].array), model(x).detach())
+""", TC_CUBLASLT=str(cublaslt[0]))
+
+
+@needs_nvrtc
 def test_code_is_for_the_target():
     graph = moved(traced(mlp(), torch.ones(4, 16)))
     run, report = compile_graph(graph, "inference", Compiler(target=TARGET))
