@@ -123,6 +123,18 @@ TEST_F(OneDnn, MultipliesMatrices) {
               "matmul", 2, true);
 }
 
+TEST_F(OneDnn, RoundsABiasedSumOfHalvesOnce) {
+  const TestCase test{
+      "def fc(bfloat16(M,K) A, bfloat16(N,K) B, float(N) b) -> (bfloat16(M,N) Y) {\n"
+      "  C(m,n) +=! float(A(m,k)) * float(B(n,k))  Y(m,n) = bfloat16(C(m,n) + b(n)) }",
+      {contiguous(DType::BFloat16, {5, 70}), contiguous(DType::BFloat16, {6, 70}), floats({6})}};
+  if (!call_of({"def mm(bfloat16(M,K) A, bfloat16(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                {contiguous(DType::BFloat16, {5, 70}), contiguous(DType::BFloat16, {70, 6})}},
+               dnn()))
+    GTEST_SKIP() << "this processor has no instructions for bfloat16";
+  expect_call(test, "matmul", 1);
+}
+
 /// Whole numbers for each argument of \p test.
 std::vector<TestTensor> tensors_of(const TestCase& test) {
   std::vector<TestTensor> result;
