@@ -204,6 +204,13 @@ TEST_F(CublasLtTest, DoesWhatFollowsAProduct) {
     }
 }
 
+TEST_F(CublasLtTest, AddsToTheResult) {
+  const std::string into = "def into(float(M,K) A, float(K,N) B) -> (C) { C(m,n) += A(m,k) * B(k,n) }";
+  for (bool by_rows : {true, false})
+    EXPECT_TRUE(expect_call({into, {floats({5, 7}), floats({7, 6})}, {matrix(Float32, 5, 6, by_rows, 2)}}, 1));
+  EXPECT_NE(last_product().find("beta 1"), std::string::npos) << last_product();
+}
+
 TEST_F(CublasLtTest, DoesGeluWithTanh) {
   const auto& types = all_types[0];
   for (const char* cubic : {"0.044715 * v * v * v", "v * v * (v * 0.044715)"})

@@ -101,6 +101,15 @@ def test_what_follows(dtype, sizes):
             assert error < max(TOLERANCES[dtype], 1e-5 if last == GELU else 0), f"{before}, {last}: relative error {error:.2e}"
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sums_with_the_result(dtype):
+    a, b, c = drawn(65, 48, dtype=dtype), drawn(48, 40, dtype=dtype), drawn(65, 40, dtype=dtype)
+    f = called("def into({0}(M,K) A, {0}(K,N) B) -> (C) {{ C(m,n) += A(m,k) * B(k,n) }}".format(name_of(dtype)), a, b)
+    want = c.double() + a.double() @ b.double()
+    f(a, b, out=c)
+    close(c, want, dtype)
+
+
 def test_special_values():
     a, b = drawn(64, 64, dtype=torch.float32), drawn(64, 64, dtype=torch.float32)
     a[3, 5], a[7, 9], b[11, 2] = float("inf"), float("nan"), float("-inf")

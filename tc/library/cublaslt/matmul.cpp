@@ -94,7 +94,8 @@ bool add_post_ops(const Call& call, bool exchanged, Product& product) {
       continue;
     }
     const auto& added = *op.operand;
-    if (added.type != call.result().type || added.argument == call.result().argument) return false;
+    const bool is_elsewhere = added.argument == call.result().argument && !(added == call.result());
+    if (added.type != call.result().type || is_elsewhere) return false;
     const auto across = added.strides[exchanged ? 1 : 2], along = added.strides[exchanged ? 2 : 1];
     const auto sum = batch_of(added, index, m, n, exchanged);
     if (!product.bias && across == 0 && along == 1) {
