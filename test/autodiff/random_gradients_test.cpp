@@ -39,7 +39,7 @@ std::string lasting_difference(const RandomDifferentiable& program, const GradCh
 /// TC_GRADIENT_SEEDS programs from TC_GRADIENT_FIRST on.
 TEST(RandomGradients, EqualFiniteDifferences) {
   const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
-                      count = from_environment("TC_GRADIENT_SEEDS", 24);
+                      count = from_environment("TC_GRADIENT_SEEDS", 12);
   std::uint64_t compared = 0;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     const auto program = random_differentiable(seed);
@@ -55,7 +55,7 @@ TEST(RandomGradients, EqualFiniteDifferences) {
 
 TEST(RandomGradients, OfLoopsEqualFiniteDifferences) {
   const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
-                      count = from_environment("TC_GRADIENT_SEEDS", 24);
+                      count = from_environment("TC_GRADIENT_SEEDS", 12);
   std::uint64_t compared = 0, refused = 0;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     RandomDifferentiable program = random_recurrence(seed);
@@ -83,7 +83,7 @@ TEST(RandomGradients, OfLoopsEqualFiniteDifferences) {
 
 TEST(RandomGradients, OfGradientsEqualFiniteDifferences) {
   const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
-                      count = from_environment("TC_GRADIENT_SEEDS", 24) / 8;
+                      count = from_environment("TC_GRADIENT_SEEDS", 12) / 6;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     RandomDifferentiable program = random_differentiable(seed);
     bool valid = false;

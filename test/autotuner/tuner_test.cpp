@@ -75,10 +75,10 @@ TEST(Tune, TakesOutputsThatAccumulate) {
 TEST(Tune, MeasuresAsManyWhateverRanksThem) {
   Inputs inputs({matrix(40, 48), matrix(48, 64)});
   for (auto ranking : {Ranking::None, Ranking::Model, Ranking::Learned}) {
-    auto settings = quick(12);
+    auto settings = quick(8);
     settings.ranking = ranking;
     auto result = tune(function_of(product_text), inputs.views(), {}, settings);
-    EXPECT_EQ(result.candidates.size(), 13u);
+    EXPECT_EQ(result.candidates.size(), 9u);
     for (const auto& candidate : result.candidates) EXPECT_EQ(candidate.predicted > 0, ranking != Ranking::None);
   }
 }

@@ -6,7 +6,7 @@
 #include "tc/base/error.h"
 #include "tuner_fixture.h"
 
-namespace tc::autotuner {
+namespace tc::autotuner::worker_process_test {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -88,4 +88,4 @@ TEST(Workers, ThatNeverStartAreAnError) {
 }
 
 }  // namespace
-}  // namespace tc::autotuner
+}  // namespace tc::autotuner::worker_process_test

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -50,7 +51,8 @@ std::vector<Include> includes_below(const fs::path& root) {
     std::ifstream in(entry.path());
     std::smatch match;
     for (std::string line; std::getline(in, line);)
-      if (std::regex_search(line, match, pattern)) result.push_back({entry.path(), match[1]});
+      if (line.find("#include") != std::string::npos && std::regex_search(line, match, pattern))
+        result.push_back({entry.path(), match[1]});
   }
   return result;
 }
@@ -163,6 +165,13 @@ TEST(IncludeFloors, HeadersOfOtherFoldersDoNotReachHalide) {
   EXPECT_GT(halide_headers, 5);
 }
 
+/// Can \p line name a family of processors? Searching every line by the expression takes seconds.
+bool may_name_a_family(std::string line) {
+  std::transform(line.begin(), line.end(), line.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto has = [&](const char* text) { return line.find(text) != std::string::npos; };
+  return has("avx") || has("sse") || has("x86") || has("amx") || has("_mm") || has("cpuid");
+}
+
 /// What a family of processors is called, has, or calls its instructions stands in sources named for it; the places of
 /// registers in a signal's context are those of several families.
 TEST(IncludeFloors, FamiliesOfProcessorsStayInSourcesOfTheirOwn) {
@@ -182,7 +191,8 @@ TEST(IncludeFloors, FamiliesOfProcessorsStayInSourcesOfTheirOwn) {
     std::ifstream in(entry.path());
     std::smatch found;
     for (std::string line; std::getline(in, line);)
-      EXPECT_FALSE(std::regex_search(line, found, names)) << entry.path() << ": " << found[0];
+      EXPECT_FALSE(may_name_a_family(line) && std::regex_search(line, found, names))
+          << entry.path() << ": " << found[0];
   }
   EXPECT_GE(own, 3);
 }

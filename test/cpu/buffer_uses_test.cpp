@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tc::cpu {
+namespace tc::cpu::buffer_uses_test {
 namespace {
 
 using Statements = std::set<std::string>;
@@ -32,4 +32,4 @@ TEST(BufferUses, NamesThatPassesHaveChangedMeanTheirBuffers) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::buffer_uses_test

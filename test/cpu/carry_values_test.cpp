@@ -4,7 +4,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::carry_values_test {
 namespace {
 
 using Halide::Expr;
@@ -63,4 +63,4 @@ TEST(CarryValues, OtherReadsStay) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::carry_values_test

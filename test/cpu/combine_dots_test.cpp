@@ -6,7 +6,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::combine_dots_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -94,4 +94,4 @@ TEST(CombineDots, StoresColumnsThatStandSideBySideTogether) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::combine_dots_test

@@ -4,7 +4,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::configure_tiles_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -80,4 +80,4 @@ TEST(ConfigureTiles, PacksRowsInBytesAndBytesInPairs) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::configure_tiles_test

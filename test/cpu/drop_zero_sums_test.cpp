@@ -6,7 +6,7 @@
 
 #include "tc/halide_bridge/stmt/strict.h"
 
-namespace tc::cpu {
+namespace tc::cpu::drop_zero_sums_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -55,4 +55,4 @@ TEST(DropZeroSums, KeepsWhatWritesSomethingElse) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::drop_zero_sums_test

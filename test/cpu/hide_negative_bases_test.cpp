@@ -4,7 +4,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::hide_negative_bases_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -38,4 +38,4 @@ TEST(HideNegativeBases, HidesTheAddressesOfStoresAndOfSingleElements) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::hide_negative_bases_test

@@ -6,7 +6,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::launder_buffers_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -52,4 +52,4 @@ TEST(LaunderBuffers, LeavesBuffersWhoseSizeIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::launder_buffers_test

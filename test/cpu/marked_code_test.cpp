@@ -7,7 +7,7 @@
 #include "tc/cpu/marked/marked_nest.h"
 #include "tc/cpu/marked_assembly.h"
 
-namespace tc::cpu {
+namespace tc::cpu::marked_code_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -55,4 +55,4 @@ TEST(MarkedAssembly, IsTheCodeThatRunsWithStatements) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::marked_code_test

@@ -6,7 +6,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::match_tiles_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -77,4 +77,4 @@ TEST(MatchTiles, RefusesASumThatStartsFromElsewhere) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::match_tiles_test

@@ -13,7 +13,7 @@
 #include "test/cpu/kernel_fixture.h"
 #include "test/support/guarded_buffer.h"
 
-namespace tc::cpu {
+namespace tc::cpu::multiply_tiles_test {
 namespace {
 
 using Halide::UInt;
@@ -257,4 +257,4 @@ TEST_F(TileKernel, NeedsTheInstructions) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::multiply_tiles_test

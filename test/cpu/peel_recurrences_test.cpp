@@ -6,7 +6,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::peel_recurrences_test {
 namespace {
 
 using Halide::Expr;
@@ -56,4 +56,4 @@ TEST(PeelRecurrences, OtherLoopsStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::peel_recurrences_test

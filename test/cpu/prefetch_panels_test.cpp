@@ -5,7 +5,7 @@
 #include <regex>
 #include <sstream>
 
-namespace tc::cpu {
+namespace tc::cpu::prefetch_panels_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -85,4 +85,4 @@ TEST(PrefetchPanels, LeavesLoopsThatWriteMemoryAndReadRegisters) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::prefetch_panels_test

@@ -5,7 +5,7 @@
 #include "tc/cpu/prefetch/prefetch_rows.h"
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::prefetch_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -108,4 +108,4 @@ TEST(Prefetch, LeavesWhatValuesOfTheIterationSay) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::prefetch_test

@@ -6,7 +6,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::prefetch_tiles_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -91,4 +91,4 @@ TEST(PrefetchTiles, LeavesLocalBuffers) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::prefetch_tiles_test

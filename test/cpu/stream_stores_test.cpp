@@ -7,7 +7,7 @@
 #include "tc/cpu/kernel.h"
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::stream_stores_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -80,4 +80,4 @@ TEST(StreamStores, ReachTheirPlaceWhereverTheTensorBegins) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::stream_stores_test

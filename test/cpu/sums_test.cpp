@@ -4,7 +4,7 @@
 
 #include "tc/halide_bridge/stmt/strict.h"
 
-namespace tc::cpu {
+namespace tc::cpu::sums_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -27,4 +27,4 @@ TEST(Sums, AreOfTheElementThatIsWritten) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::sums_test

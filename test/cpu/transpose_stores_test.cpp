@@ -7,7 +7,7 @@
 
 #include "test/cpu/shuffled_lanes.h"
 
-namespace tc::cpu {
+namespace tc::cpu::transpose_stores_test {
 namespace {
 
 using Halide::Expr;
@@ -110,4 +110,4 @@ TEST(TransposeStores, EveryElementGoesToItsPlace) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::transpose_stores_test

@@ -6,7 +6,7 @@
 
 #include "test/cpu/halide_statements.h"
 
-namespace tc::cpu {
+namespace tc::cpu::unswitch_guards_test {
 namespace {
 
 using Halide::Expr;
@@ -158,4 +158,4 @@ TEST(UnswitchGuards, DecidesTogetherWhatGuardsSomeVectors) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::unswitch_guards_test

@@ -17,7 +17,7 @@
 #include "test/support/isl_fixture.h"
 #include "test/support/kernel_runner.h"
 
-namespace tc::cpu {
+namespace tc::cpu::vector_math_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -295,18 +295,29 @@ Real exact_value(const Row& row, const std::vector<std::vector<T>>& in, int i) {
   return model<T>(row.function, x);
 }
 
+/// Functions on all targets, as in `make test-long`?
+bool all_instructions() { return test::from_environment("TC_ALL_INSTRUCTIONS", 0) != 0; }
+
 /// The functions of the tables, in vectors on each target, against their exact values; scalar code gives the same bits. Special
 /// values are in the first round, whole numbers in each second.
 class Errors : public VectorMathTest {
  protected:
   const std::uint64_t rounds = test::from_environment("TC_MATH_ROUNDS", 2);
 
+  /// The targets of the next function of two types: the last one, whose bits scalar code has, and one of the others in turn; all where
+  /// TC_ALL_INSTRUCTIONS=1, as in `make test-long`.
+  std::vector<std::string> next_targets() {
+    std::vector<std::string> all = runnable_targets();
+    if (all.size() <= 2 || all_instructions()) return all;
+    return {all[turn_++ / 2 % (all.size() - 1)], all.back()};
+  }
+
   template <typename T>
   void expect_limits(const Row& row) {
     std::vector<Kernel> kernels;
-    for (const auto& target : runnable_targets())
-      kernels.push_back(load_kernel(code<T>(row.function, target, 64 / sizeof(T))));
-    Kernel scalar = load_kernel(code<T>(row.function, runnable_targets().back(), 1));
+    const auto targets = next_targets();
+    for (const auto& target : targets) kernels.push_back(load_kernel(code<T>(row.function, target, 64 / sizeof(T))));
+    Kernel scalar = load_kernel(code<T>(row.function, targets.back(), 1));
     double limit = sizeof(T) == 4 ? row.limit_f32 : row.limit_f64;
     int arity = lang::find_math_function(row.function)->arity();
     for (std::uint32_t round = 0; round < rounds; ++round) {
@@ -316,7 +327,7 @@ class Errors : public VectorMathTest {
       std::vector<T> out;
       for (std::size_t k = 0; k < kernels.size(); ++k) {
         out = run(kernels[k], in);
-        expect_close(row, in, exact, out, limit, runnable_targets()[k]);
+        expect_close(row, in, exact, out, limit, targets[k]);
       }
       auto same = run(scalar, in);
       for (int i = 0; i < count; ++i)
@@ -335,11 +346,12 @@ class Errors : public VectorMathTest {
       in[0][count - 1 - i] = static_cast<T>(std::exp2(i % 97 / 13.0 - 3) * (i % 2 ? 1 : -1));
     std::vector<Real> exact(count);
     for (int i = 0; i < count; ++i) exact[i] = std::pow(static_cast<Real>(in[0][i]), static_cast<Real>(y));
-    auto same = run(load_kernel(code<T>("pow", runnable_targets().back(), 1, y)), in);
-    for (const auto& target : runnable_targets()) {
+    const auto targets = next_targets();
+    auto same = run(load_kernel(code<T>("pow", targets.back(), 1, y)), in);
+    for (const auto& target : targets) {
       auto out = run(load_kernel(code<T>("pow", target, 64 / sizeof(T), y)), in);
       expect_close(row, in, exact, out, limit, target);
-      for (int i = 0; i < count && target == runnable_targets().back(); ++i)
+      for (int i = 0; i < count && target == targets.back(); ++i)
         ASSERT_TRUE(std::bit_cast<Bits<T>>(out[i]) == std::bit_cast<Bits<T>>(same[i]) ||
                     (std::isnan(out[i]) && std::isnan(same[i])))
             << in[0][i] << " differs between scalar and vector code";
@@ -362,6 +374,9 @@ class Errors : public VectorMathTest {
     EXPECT_LE(worst, limit) << row.function << " of " << in[0][at] << ", " << in.back()[at] << " is " << exact[at]
                             << ", not " << out[at] << ", float" << 8 * sizeof(T) << " on " << target;
   }
+
+ private:
+  std::size_t turn_ = 0;
 };
 
 TEST_F(Errors, OfOneArgument) {
@@ -419,6 +434,7 @@ TEST_F(Errors, OfEveryFloat32) {
 }
 
 /// Vectors call no function but where an argument is too large for the reduction: then they call that function itself.
+/// Each type on one of the targets, both where TC_ALL_INSTRUCTIONS=1.
 TEST_F(VectorMathTest, LoopsCallNothing) {
   const std::vector<std::string> with_slow_path = {"sin", "cos", "tan", "fmod", "remainder"};
   auto expect_no_call = [&](const std::string& function, bool single, const std::string& assembly) {
@@ -429,12 +445,18 @@ TEST_F(VectorMathTest, LoopsCallNothing) {
       EXPECT_TRUE(slow && line.find("tc_" + function + "_f") != std::string::npos) << function << ": " << line;
     }
   };
-  for (const char* target : {"avx2", "avx512"})
-    for (const auto& rows : {std::span<const Row>(unary_rows), std::span<const Row>(other_rows)})
-      for (const auto& row : rows) {
-        expect_no_call(row.function, true, disassemble(code<float>(row.function, target, 8)));
-        expect_no_call(row.function, false, disassemble(code<double>(row.function, target, 8)));
+  std::size_t turn = 0;
+  for (const auto& rows : {std::span<const Row>(unary_rows), std::span<const Row>(other_rows)})
+    for (const auto& row : rows) {
+      for (std::size_t target = 0; target < 2; ++target) {
+        const char* const name = target ? "avx512" : "avx2";
+        if (all_instructions() || target == turn % 2)
+          expect_no_call(row.function, true, disassemble(code<float>(row.function, name, 8)));
+        if (all_instructions() || target != turn % 2)
+          expect_no_call(row.function, false, disassemble(code<double>(row.function, name, 8)));
       }
+      ++turn;
+    }
 }
 
 /// The instructions of \p assembly that compare float16 values, one by one, or convert single ones.
@@ -463,4 +485,4 @@ TEST_F(VectorMathTest, Float16ValuesAreComparedInVectors) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::vector_math_test

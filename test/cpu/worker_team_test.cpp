@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace tc::cpu {
+namespace tc::cpu::worker_team_test {
 namespace {
 
 /// Never destroyed: its workers live as long as the process.
@@ -213,4 +213,4 @@ TEST(WorkerTeam, OneCallerHasItAtATime) {
 }
 
 }  // namespace
-}  // namespace tc::cpu
+}  // namespace tc::cpu::worker_team_test

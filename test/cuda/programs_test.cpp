@@ -1,5 +1,6 @@
 // Every program of test/filetests/programs as kernels that NVRTC takes: in program order and in one thread, and mapped
-// with one of three sets of options. The laws of these compiles are checked where the emulator runs them.
+// with one of three sets of options; a program has one of the four ways. The laws of these compiles are checked where the
+// emulator runs them.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@
 #include "tc/halide_bridge/lower/lower.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "test/cuda/compiled.h"
-#include "test/support/from_environment.h"
 #include "test/support/program_file.h"
 
 namespace tc::cuda {
@@ -49,9 +49,8 @@ void expect_compiled(const std::string& text) {
   expect_instructions(cubin.bytes);
 }
 
-/// Ways in which programs are compiled; each program has one of them, all where TC_ALL_RUNS=1.
+/// Ways in which programs are compiled, beside that in program order; each program has one of all these, all where TC_ALL_RUNS=1.
 const char* const variants[] = {"", "fusion=max", "fusion=min,tile=4x8,reduction_parts=3"};
-const bool all_are_taken = test::from_environment("TC_ALL_RUNS", 0) != 0;
 
 class ProgramTest : public testing::Test {
  public:
@@ -61,10 +60,12 @@ class ProgramTest : public testing::Test {
     TC_NEEDS_NVRTC();
     auto program = test::read_program(path_);
     auto function = test::function_of(program, path_.filename().string());
-    expect_compiled(identity_text(*engine::inlined(function), program.runs.front()));
+    const auto turn = test::number_of(path_) % (1 + std::size(variants));
+    if (turn == std::size(variants) || test::all_runs_are_taken())
+      expect_compiled(identity_text(*engine::inlined(function), program.runs.front()));
     auto arguments = test::make_arguments(*function, program, program.runs.front());
     for (std::size_t variant = 0; variant < std::size(variants); ++variant) {
-      if (variant != std::stoul(path_.stem().string()) % std::size(variants) && !all_are_taken) continue;
+      if (variant != turn && !test::all_runs_are_taken()) continue;
       SCOPED_TRACE(variants[variant]);
       engine::CompileOptions options;
       options.target = Target::parse("cuda:sm_90");

@@ -8,7 +8,7 @@
 #include "tc/cuda/emit_kernel.h"
 #include "test/cuda/compiled.h"
 
-namespace tc::cuda {
+namespace tc::cuda::sgemm_test {
 namespace {
 
 using Halide::Expr;
@@ -92,4 +92,4 @@ TEST(Sgemm, IsFusedMultiplyAddsWithoutSpills) {
 }
 
 }  // namespace
-}  // namespace tc::cuda
+}  // namespace tc::cuda::sgemm_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tc::cuda {
+namespace tc::cuda::warp_accesses_test {
 namespace {
 
 using Halide::Expr;
@@ -97,4 +97,4 @@ TEST(WarpAccesses, RoundsAreTheWordsOfTheBusiestBank) {
 }
 
 }  // namespace
-}  // namespace tc::cuda
+}  // namespace tc::cuda::warp_accesses_test

@@ -9,7 +9,6 @@
 #include "tc/base/str.h"
 #include "tc/cuda/nvrtc.h"
 #include "test/cuda_emulator/device_program.h"
-#include "test/support/from_environment.h"
 #include "test/support/program_file.h"
 
 namespace tc::test {
@@ -37,7 +36,7 @@ std::vector<Variant> variants(const ProgramFile& program) {
 
 /// Interleavings that are run, at most, one more where TC_ALL_RUNS=1, and accesses after which there is no further one: races are
 /// found whatever the interleaving.
-const std::uint64_t most_interleavings = from_environment("TC_ALL_RUNS", 0) != 0 ? 3 : 2;
+const std::uint64_t most_interleavings = all_runs_are_taken() ? 3 : 2;
 constexpr std::int64_t enough_accesses = 300'000;
 
 /// The names of all arguments.
@@ -59,7 +58,7 @@ class EmulatedProgram : public testing::Test {
       const auto want = reference(*function, make_arguments(*function, program, program.runs[run]));
       const auto all = variants(program);
       for (std::size_t v = 0; v < all.size(); ++v) {
-        if (run == 0 ? v < usual_variants && !is_usual_sample(path_, v, usual_variants) : !is_sampled(v, run)) continue;
+        if (!is_sampled(path_, v, run, usual_variants)) continue;
         const auto& variant = all[v];
         SCOPED_TRACE(str("run ", run, ", options '", variant.options, "', target ", variant.target));
         engine::CompileOptions options;
@@ -91,12 +90,12 @@ class EmulatedProgram : public testing::Test {
   std::filesystem::path path_;
 };
 
-/// Ways in which the engine compiles a program; a quarter of the programs has each of them, all programs have both where
+/// Ways in which the engine compiles a program; an eighth of the programs has each of them, all programs have both where
 /// TC_ALL_RUNS=1: images differ by launches and buffers, which other programs share.
 const char* const image_mappings[] = {"", "cooperative=1"};
 
 bool is_image_sample(const std::filesystem::path& path, std::size_t mapping) {
-  return from_environment("TC_ALL_RUNS", 0) != 0 || std::stoul(path.stem().string()) % 4 == mapping;
+  return all_runs_are_taken() || number_of(path) % 8 == mapping;
 }
 
 /// The first run of a program as the engine's executable would launch it: slots, flags and workspace of its image.

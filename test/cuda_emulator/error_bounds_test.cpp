@@ -11,7 +11,7 @@
 #include "test/cuda_emulator/reference.h"
 #include "test/support/program_file.h"
 
-namespace tc::test {
+namespace tc::test::error_bounds_test {
 namespace {
 
 using namespace lang;
@@ -188,4 +188,4 @@ INSTANTIATE_TEST_SUITE_P(Table, BoundsOfAFamily, testing::ValuesIn(families),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace tc::test
+}  // namespace tc::test::error_bounds_test

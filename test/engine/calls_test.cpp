@@ -110,7 +110,7 @@ std::vector<Boxed> random_arguments(test::Random& random, const test::CallDef& d
 }
 
 TEST(Calls, RandomTextsMeanWhatTheirDefsMean) {
-  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 200);
+  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 120);
   std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
   std::uint64_t fitting = 0, graphs = 0;
   for (auto seed = first; seed < first + count && !::testing::Test::HasFailure(); ++seed) {
@@ -197,7 +197,7 @@ TEST(Calls, DefsWithLoops) {
 
 /// A call of a def with random loops gives what the def gives: all returns, or the last, so that the others are temporaries of the caller.
 TEST(Calls, OfRandomLoopsMeanWhatTheLoopsMean) {
-  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 60);
+  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 24);
   for (auto seed = first; seed < first + count; ++seed) {
     const auto program = test::random_loops(seed);
     const auto loops = define(program.text).functions.back();

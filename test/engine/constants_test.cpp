@@ -7,7 +7,7 @@
 #include "test/support/expect_error.h"
 
 /// Executables that hold some of their inputs.
-namespace tc::engine {
+namespace tc::engine::constants_test {
 namespace {
 
 const std::string scaled =
@@ -167,4 +167,4 @@ TEST(ConstantTensors, DamagedBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::constants_test

@@ -7,7 +7,7 @@
 #include "test/support/expect_error.h"
 
 /// Nodes of graphs computed by derived programs.
-namespace tc::engine {
+namespace tc::engine::graph_derivations_test {
 namespace {
 
 /// A chain of two products that is cheaper from the other end.
@@ -48,4 +48,4 @@ TEST(GraphDerivations, WhatIsNoCheaperStays) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::graph_derivations_test

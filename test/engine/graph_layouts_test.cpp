@@ -99,7 +99,7 @@ graph::GraphLayoutOptions random_prices(std::uint64_t seed, bool mixed) {
 /// TC_LAYOUT_GRAPHS networks from TC_LAYOUT_FIRST on.
 TEST(GraphLayouts, RandomNetworksInRandomLayoutsComputeTheSame) {
   const auto first = test::from_environment("TC_LAYOUT_FIRST", 1),
-             count = test::from_environment("TC_LAYOUT_GRAPHS", 4);
+             count = test::from_environment("TC_LAYOUT_GRAPHS", 2);
   std::size_t placed = 0, converted = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     std::mt19937_64 random(seed);

@@ -12,7 +12,7 @@
 #include "test/support/expect_error.h"
 
 /// Defs compiled in parts.
-namespace tc::engine {
+namespace tc::engine::graph_test {
 namespace {
 
 using graph::Partition;
@@ -324,4 +324,4 @@ TEST(GraphCompile, PartsAreSharedThroughTheCachesOfTheProcess) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::graph_test

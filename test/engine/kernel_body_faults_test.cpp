@@ -10,7 +10,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/pipeline.h"
 
-namespace tc::engine {
+namespace tc::engine::kernel_body_faults_test {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -254,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(Raise, KernelBodyFaults, testing::ValuesIn(faults),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::kernel_body_faults_test

@@ -4,6 +4,7 @@
 
 #include "tc/engine/compile/price_function.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::engine {
 namespace {

@@ -16,7 +16,7 @@
 #include "test/support/expect_error.h"
 
 /// What a compile may take, and that it takes no more.
-namespace tc::engine {
+namespace tc::engine::limits_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -378,4 +378,4 @@ TEST(Limits, TensorsThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::limits_test

@@ -86,7 +86,7 @@ std::string mutated(Random& random, const std::vector<std::string>& samples) {
 }
 
 TEST(MutatedTexts, GiveTypedErrorsOnly) {
-  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 700);
+  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 350);
   std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
   const auto samples = sample_texts();
   ASSERT_FALSE(samples.empty());

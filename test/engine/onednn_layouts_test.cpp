@@ -13,7 +13,7 @@
 
 /// A convolution and a transposed one by oneDNN, each in the layouts that it likes best, and a ReLU of ours between them, which
 /// takes any: layouts are resolved, and the program runs with the conversions that are left.
-namespace tc::engine {
+namespace tc::engine::onednn_layouts_test {
 namespace {
 
 using dnnl::memory;
@@ -161,4 +161,4 @@ TEST(OnednnLayouts, OneConversionBetweenAConvolutionAndATransposedOne) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::onednn_layouts_test

@@ -10,7 +10,7 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 
-namespace tc::engine {
+namespace tc::engine::pass_faults_test {
 namespace {
 
 using polyhedral::Scop;
@@ -180,4 +180,4 @@ TEST(PassFaults, AreOfAllPasses) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::pass_faults_test

@@ -10,7 +10,7 @@
 #include "test/cache/cache_fixture.h"
 #include "test/engine/engine_fixture.h"
 
-namespace tc::engine {
+namespace tc::engine::price_function_test {
 namespace {
 
 std::optional<double> price_of(const std::string& text, const std::vector<TensorSpec>& inputs,
@@ -96,4 +96,4 @@ TEST(PriceFunction, CountsWhatAnUnmeasuredCallMoves) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::price_function_test

@@ -10,7 +10,7 @@
 #include "test/support/from_environment.h"
 #include "test/support/random/random_program.h"
 
-namespace tc::engine {
+namespace tc::engine::recheck_test {
 namespace {
 
 /// What the cache keeps of a compile of the last def of \p text.
@@ -101,4 +101,4 @@ TEST(Recheck, WhatDoesNotFitTogetherIsFound) {
 }
 
 }  // namespace
-}  // namespace tc::engine
+}  // namespace tc::engine::recheck_test

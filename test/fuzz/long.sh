@@ -22,8 +22,11 @@ gradients    autodiff      RandomGradients.*                         TC_GRADIENT
 layouts      layout        RandomLayouts.*                           TC_LAYOUT_FIRST    TC_LAYOUT_SEEDS   600   60
 derivations  derive        RandomDerivations.*                       TC_DERIVE_FIRST    TC_DERIVE_SEEDS   120   12
 texts        engine        MutatedTexts.*                            TC_FUZZ_SEED       TC_FUZZ_COUNT    7000  500
-calls        engine        Calls.Random*                             TC_FUZZ_SEED       TC_FUZZ_COUNT    2000  100
+calls        engine        Calls.*Random*                            TC_FUZZ_SEED       TC_FUZZ_COUNT    2000  100
+rechecks     engine        Recheck.FreshEntries*                     TC_FUZZ_SEED       TC_FUZZ_COUNT     120   12
 graphs       engine        GraphLayouts.Random*                      TC_LAYOUT_FIRST    TC_LAYOUT_GRAPHS   40    6
+proofs       proof         ProvedPrograms.OfRandomTexts              TC_FUZZ_SEED       TC_FUZZ_COUNT     600   30
+pairs        engine        *GradientPairs.*                          TC_GRADIENT_PAIRS_FIRST TC_GRADIENT_PAIRS 60 3
 limits       random_limits *                                         TC_FUZZ_SEED       TC_FUZZ_COUNT     120   10
 grids        emulated_fuzz EmulatedPrograms.*                        TC_FUZZ_SEED       TC_FUZZ_COUNT     500    5
 grid_loops   emulated_fuzz EmulatedLoops.*                           TC_FUZZ_SEED       TC_FUZZ_COUNT     500   20"
@@ -95,13 +98,15 @@ done <<<"$generators"
 export TC_FUZZ_SEED=$seed
 TC_ALL_RUNS=1 run programs '*'
 TC_ALL_RUNS=1 run cuda 'KernelOfProgram.*'
+TC_ALL_RUNS=1 run cuda_emulator '*HostPrelude*'
 TC_ALL_INSTRUCTIONS=1 run engine '*SpecialValues*'
+TC_ALL_RUNS=1 run engine '*EachKind*'
 TC_ALL_RUNS=1 run emulated_programs 'EmulatedPrograms.*:EmulatedImages.*:*UnitPrograms*:UnitNests*:*GroupPrograms*:GroupGate*:*GridCandidates*'
-TC_MATH_ROUNDS=8 run cpu 'Errors.*'
+TC_ALL_INSTRUCTIONS=1 TC_MATH_ROUNDS=8 run cpu 'Errors.*:VectorMathTest.*:*ExpandDivisions*:StridedKernels.*'
 TC_FUZZ_SECONDS=300 run entry_points '*'
 TC_CACHE_KILLS=1000 run cache 'Crash.*'
 TC_CHAOS_SEEDS=6 run autotuner 'Chaos.*'
 
 echo "== Python"
-TC_TEST_LAWS=1 TC_MODELS_FIRST=$seed TC_MODELS=200 TC_FACE_SECONDS=300 TC_FORKS=10 TC_ENDS=10 \
+TC_TEST_LAWS=1 TC_BATCH_COUNT=60 TC_MODELS_FIRST=$seed TC_MODELS=200 TC_FACE_SECONDS=300 TC_FORKS=10 TC_ENDS=10 \
   .venv/bin/python -m pytest test/python -q -n "$(nproc)" --dist loadfile -m "not alone"

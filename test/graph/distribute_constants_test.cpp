@@ -7,7 +7,7 @@
 #include "tc/lang/syntax/substitute.h"
 #include "test/graph/graph_fixture.h"
 
-namespace tc::graph {
+namespace tc::graph::distribute_constants_test {
 namespace {
 
 const std::string ops =
@@ -185,4 +185,4 @@ TEST(DistributeConstants, APartOfASumStays) {
 }
 
 }  // namespace
-}  // namespace tc::graph
+}  // namespace tc::graph::distribute_constants_test

@@ -5,7 +5,7 @@
 #include "tc/base/str.h"
 #include "test/graph/graph_fixture.h"
 
-namespace tc::graph {
+namespace tc::graph::partition_test {
 namespace {
 
 const std::string ops =
@@ -140,4 +140,4 @@ TEST(PartitionGraph, PartsHoldAsManyStatementsAsTheyMay) {
 }
 
 }  // namespace
-}  // namespace tc::graph
+}  // namespace tc::graph::partition_test

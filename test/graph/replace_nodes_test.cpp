@@ -9,7 +9,7 @@
 #include "test/graph/graph_fixture.h"
 #include "test/support/expect_error.h"
 
-namespace tc::graph {
+namespace tc::graph::replace_nodes_test {
 namespace {
 
 const std::string text =
@@ -58,4 +58,4 @@ TEST(NewDefs, EqualOnesAreOneAndNamesAreNew) {
 }
 
 }  // namespace
-}  // namespace tc::graph
+}  // namespace tc::graph::replace_nodes_test

@@ -12,7 +12,7 @@
 #include "tc/layout/map/names.h"
 #include "test/support/expect_error.h"
 
-namespace tc::graph {
+namespace tc::graph::resolve_layouts_test {
 namespace {
 
 using layout::named_layout;
@@ -271,4 +271,4 @@ TEST(Minimise, RefusesWhatIsTooEntangled) {
 }
 
 }  // namespace
-}  // namespace tc::graph
+}  // namespace tc::graph::resolve_layouts_test

@@ -119,7 +119,7 @@ std::string run(const SizedDef& def, std::uint64_t seed, int& refused) {
 
 /// TC_LAYOUT_SEEDS layouts from TC_LAYOUT_FIRST on.
 TEST(RandomLayouts, OfProductsConvolutionsStencilsAndAttention) {
-  const std::uint64_t begin = from_environment("TC_LAYOUT_FIRST", 1), count = from_environment("TC_LAYOUT_SEEDS", 60);
+  const std::uint64_t begin = from_environment("TC_LAYOUT_FIRST", 1), count = from_environment("TC_LAYOUT_SEEDS", 30);
   int refused = 0;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     const Sized& program = programs[seed % programs.size()];
@@ -131,7 +131,7 @@ TEST(RandomLayouts, OfProductsConvolutionsStencilsAndAttention) {
 
 /// The same for random programs.
 TEST(RandomLayouts, OfRandomPrograms) {
-  const std::uint64_t begin = from_environment("TC_LAYOUT_FIRST", 1), count = from_environment("TC_LAYOUT_SEEDS", 60);
+  const std::uint64_t begin = from_environment("TC_LAYOUT_FIRST", 1), count = from_environment("TC_LAYOUT_SEEDS", 30);
   RandomOptions options;
   options.max_points = 400;
   options.calls = false;

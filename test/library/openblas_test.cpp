@@ -3,7 +3,7 @@
 #include "tc/base/str.h"
 #include "test/library/library_fixture.h"
 
-namespace tc::library {
+namespace tc::library::openblas_test {
 namespace {
 
 const Library& blas() { return find_library("openblas"); }
@@ -147,4 +147,4 @@ TEST_F(OpenBlas, WorksInManyThreads) {
 }
 
 }  // namespace
-}  // namespace tc::library
+}  // namespace tc::library::openblas_test

@@ -46,12 +46,12 @@ bool holds(const std::string& input, Read&& read) {
 TEST(OptionsFuzz, TextsAreReadOrRefused) {
   std::mt19937 random(4);
   int read = 0, refused = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 8000; ++i) {
     auto text = mutate(random_options(random).to_text(), "0123456789x=,-_ aefgilmnopqrstuvz\n\xff", random);
     ++(holds(text, [](const std::string& input) { return MappingOptions::parse(input); }) ? read : refused);
   }
-  EXPECT_GT(read, 500);
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(read, 200);
+  EXPECT_GT(refused, 400);
 }
 
 TEST(OptionsFuzz, BytesAreReadOrRefused) {
@@ -60,13 +60,13 @@ TEST(OptionsFuzz, BytesAreReadOrRefused) {
   for (int c = 0; c < 256; ++c) alphabet += static_cast<char>(c);
   int read = 0, refused = 0;
   testing::internal::CaptureStderr();
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 8000; ++i) {
     auto bytes = mutate(random_options(random).to_bytes(), alphabet, random);
     ++(holds(bytes, [](const std::string& input) { return MappingOptions::from_bytes(input); }) ? read : refused);
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "the library prints nothing";
-  EXPECT_GT(read, 900);
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(read, 300);
+  EXPECT_GT(refused, 400);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 /// Evidence that states something false is refused. Each corruption says why what it states is false; where it would state something that is
 /// true, or nothing new, it does not apply.
-namespace tc::proof {
+namespace tc::proof::corrupted_evidence_test {
 namespace {
 
 using polyhedral::call;
@@ -465,4 +465,4 @@ TEST(CorruptedEvidence, TrueChangesAreProved) {
 }
 
 }  // namespace
-}  // namespace tc::proof
+}  // namespace tc::proof::corrupted_evidence_test

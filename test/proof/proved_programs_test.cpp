@@ -60,7 +60,7 @@ TEST(ProvedPrograms, OfFiles) {
 /// TC_FUZZ_SEED and TC_FUZZ_COUNT choose the programs.
 TEST(ProvedPrograms, OfRandomTexts) {
   Tally tally;
-  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 60);
+  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 30);
   for (auto seed = first; seed < first + count; ++seed) {
     try {
       const auto program = test::random_program(seed);

@@ -25,7 +25,7 @@
 #include "test/support/random/random_scop.h"
 #include "test/support/scops.h"
 
-namespace tc::strategy {
+namespace tc::strategy::random_grid_mappings_test {
 namespace {
 
 using options::MappingOptions;
@@ -297,7 +297,7 @@ bool has_idle_runs(const ClusterView& cluster, const GridClusterMapping& mapping
 
 /// The gate between two forms of one thing: prices derive tiles, runs, threads and rounds from a mapping, and the nest shows them.
 TEST(RandomGridMappings, ArePricedAsTheirNestsSay) {
-  draw_all(test::seeds_of_scops(4), [](const polyhedral::ClusteredScop& scop, std::size_t i, const Drawn& drawn,
+  draw_all(test::seeds_of_scops(2), [](const polyhedral::ClusteredScop& scop, std::size_t i, const Drawn& drawn,
                                        const std::string& shown) {
     SCOPED_TRACE(shown);
     const auto& cluster = scop.clusters[i];
@@ -321,4 +321,4 @@ TEST(RandomGridMappings, ArePricedAsTheirNestsSay) {
 }
 
 }  // namespace
-}  // namespace tc::strategy
+}  // namespace tc::strategy::random_grid_mappings_test

@@ -13,7 +13,7 @@
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 
-namespace tc::strategy {
+namespace tc::strategy::spread_threads_test {
 namespace {
 
 using polyhedral::ClusterView;
@@ -173,4 +173,4 @@ TEST_F(SpreadThreads, NeighboursReadWholeSectors) {
 }
 
 }  // namespace
-}  // namespace tc::strategy
+}  // namespace tc::strategy::spread_threads_test

@@ -71,14 +71,14 @@ std::optional<std::string> first_difference(const engine::Function& function, co
 }
 
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
-                                    engine::CompileOptions options, const Tolerances& tolerances) {
-  return mismatch_of_calls(function, {arguments}, std::move(options), tolerances);
+                                    engine::CompileOptions options, const Tolerances& tolerances, bool laws) {
+  return mismatch_of_calls(function, {arguments}, std::move(options), tolerances, laws);
 }
 
 std::optional<std::string> mismatch_of_calls(const std::shared_ptr<const engine::Function>& function,
                                              const std::vector<Arguments>& calls, engine::CompileOptions options,
-                                             const Tolerances& tolerances) {
-  options.stages.verify = true;
+                                             const Tolerances& tolerances, bool laws) {
+  options.stages.verify = laws;
   const auto& first = calls.at(0);
   const auto executable = engine::compile(function, first.input_specs(), first.output_specs(), options);
   for (std::size_t i = 0; i < calls.size(); ++i)

@@ -31,15 +31,16 @@ std::vector<HostTensor> interpreted(const engine::Function& function, Arguments 
 std::optional<std::string> first_difference(const engine::Function& function, const std::vector<HostTensor>& got,
                                             const std::vector<HostTensor>& want, const Tolerances& tolerances);
 
-/// Compiles \p function with all laws, runs it on \p arguments and compares with the interpreter: what differs, as
-/// text, or nothing. An ArgumentError of the interpreter must be one of the compiled code too. \p tolerances is by
-/// return, exact where one is missing.
+/// Compiles \p function with all laws, or without where \p laws is not set, runs it on \p arguments and compares with the
+/// interpreter: what differs, as text, or nothing. An ArgumentError of the interpreter must be one of the compiled code too.
+/// \p tolerances is by return, exact where one is missing.
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
-                                    engine::CompileOptions options, const Tolerances& tolerances = {});
+                                    engine::CompileOptions options, const Tolerances& tolerances = {},
+                                    bool laws = true);
 
 /// The same of several calls, whose tensors are like those of the first: one compile serves them all.
 std::optional<std::string> mismatch_of_calls(const std::shared_ptr<const engine::Function>& function,
                                              const std::vector<Arguments>& calls, engine::CompileOptions options,
-                                             const Tolerances& tolerances = {});
+                                             const Tolerances& tolerances = {}, bool laws = true);
 
 }  // namespace tc::test

@@ -40,14 +40,16 @@ std::pair<std::int64_t, std::int64_t> default_data(DType type) {
 
 }  // namespace
 
-bool is_sampled(std::size_t variant, std::size_t run) {
+bool all_runs_are_taken() {
   static const bool all = from_environment("TC_ALL_RUNS", 0) != 0;
-  return all || run == 0 || (variant + run) % 3 == 0;
+  return all;
 }
 
-bool is_usual_sample(const std::filesystem::path& path, std::size_t variant, std::size_t count) {
-  static const bool all = from_environment("TC_ALL_RUNS", 0) != 0;
-  return all || variant == 0 || 1 + std::stoul(path.stem().string()) % (count - 1) == variant;
+std::size_t number_of(const std::filesystem::path& path) { return std::stoul(path.stem().string()); }
+
+bool is_sampled(const std::filesystem::path& path, std::size_t variant, std::size_t run, std::size_t usual) {
+  if (all_runs_are_taken()) return true;
+  return variant < usual ? variant == (number_of(path) + run) % usual : run == 0;
 }
 
 ProgramFile read_program(const std::filesystem::path& path) {

@@ -29,13 +29,16 @@ struct ProgramFile {
   std::vector<std::string> options, targets;
 };
 
-/// Is variant number \p variant of how a program is compiled taken for its run number \p run? The first run takes all that
-/// is_usual_sample() does not leave out, a later one each third, the next run others; every pair where TC_ALL_RUNS=1, as in `make test-long`.
-bool is_sampled(std::size_t variant, std::size_t run);
+/// TC_ALL_RUNS=1, as in `make test-long`: every program is compiled in all ways for all its runs, else in a sample of both.
+bool all_runs_are_taken();
 
-/// Is variant number \p variant of \p count ways to compile all programs taken for the first run of the program at \p path? The
-/// first one is, and one of the others, of the next program another one; all where TC_ALL_RUNS=1.
-bool is_usual_sample(const std::filesystem::path& path, std::size_t variant, std::size_t count);
+/// The number that the name of a program's file begins with: neighbours have different samples.
+std::size_t number_of(const std::filesystem::path& path);
+
+/// Is variant number \p variant of how the program at \p path is compiled taken for its run number \p run? Of the first \p usual
+/// ones, which all programs have, each run takes one, the next run and the next program another one. Those behind them, which the
+/// program asks for, are taken for its first run.
+bool is_sampled(const std::filesystem::path& path, std::size_t variant, std::size_t run, std::size_t usual);
 
 ProgramFile read_program(const std::filesystem::path& path);
 /// The programs below \p folder, sorted by their numbers.

@@ -6,14 +6,13 @@
 #include "tc/engine/compile/pipeline.h"
 #include "tc/strategy/grid/grid_candidates.h"
 #include "test/cuda_emulator/device_program.h"
-#include "test/support/from_environment.h"
 #include "test/support/program_file.h"
 
 namespace tc::test {
 namespace {
 
 /// Of the candidates of a program, how many are run: a part, as each is compiled; more where TC_ALL_RUNS=1.
-const std::size_t most_run = from_environment("TC_ALL_RUNS", 0) != 0 ? 14 : 3;
+const std::size_t most_run = all_runs_are_taken() ? 14 : 2;
 
 struct Small {
   const char *name, *text;

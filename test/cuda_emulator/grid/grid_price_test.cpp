@@ -7,7 +7,7 @@
 #include "test/cuda_emulator/device_program.h"
 #include "test/support/program_file.h"
 
-namespace tc::test {
+namespace tc::test::grid_price_test {
 namespace {
 
 /// Sectors of global memory that are read and written, and rounds of the banks of shared memory.
@@ -136,4 +136,4 @@ INSTANTIATE_TEST_SUITE_P(Table, GridPriceCounts, testing::ValuesIn(programs),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace tc::test
+}  // namespace tc::test::grid_price_test

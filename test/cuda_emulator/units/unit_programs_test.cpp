@@ -10,7 +10,6 @@
 #include "tc/cuda/nvrtc.h"
 #include "test/cuda_emulator/device_program.h"
 #include "test/cuda_emulator/units/unit_nests.h"
-#include "test/support/from_environment.h"
 #include "test/support/program_file.h"
 
 namespace tc::test {
@@ -27,7 +26,7 @@ struct UnitProgram {
 };
 
 const lang::SizeMap unit_sizes = {{"M", 32}, {"N", 16}, {"K", 48}};
-/// Warps along rows and along columns, two and three slots. The first two are run always.
+/// Warps along rows and along columns, two and three slots. The first two are run always, one of each type.
 const std::vector<UnitTile> all_tiles = {
     {16, 8, 2, 2, 16, 3}, {32, 16, 1, 1, 16, 2}, {16, 16, 2, 1, 16, 2}, {32, 8, 1, 2, 16, 2}};
 const std::vector<UnitTile> some_tiles = {{16, 8, 2, 2, 16, 3}, {16, 16, 1, 1, 16, 2}};
@@ -72,13 +71,9 @@ const UnitProgram unit_programs[] = {
 };
 
 /// Every pair of a program and a tile is run where TC_ALL_RUNS=1, as in `make test-long`; else bfloat16 runs the
-/// first two tiles and float16 the first.
-bool all_are_taken() {
-  static const bool all = from_environment("TC_ALL_RUNS", 0) != 0;
-  return all;
-}
+/// first tile and float16 the second.
 bool tile_is_taken(const std::string& half, std::size_t tile) {
-  return all_are_taken() || tile < (half == "bfloat16" ? 2 : 1);
+  return all_runs_are_taken() || tile == (half == "bfloat16" ? 0 : 1);
 }
 
 void PrintTo(const UnitProgram& program, std::ostream* out) { *out << program.text; }
@@ -124,7 +119,7 @@ TEST_P(UnitPrograms, AreRightInEveryTile) {
       if (!tile_is_taken(half, i)) continue;
       SCOPED_TRACE(str(half, ", tiles of ", tile.rows, "x", tile.columns, ", warps ", tile.warp_rows, "x",
                        tile.warp_columns, ", blocks of ", tile.block, " in ", tile.slots, " slots"));
-      check(function, arguments, want, tile, all_are_taken() || (GetParam().laws && i == 0 && half == *halves));
+      check(function, arguments, want, tile, all_runs_are_taken() || (GetParam().laws && i == 0 && half == *halves));
     }
   }
 }
@@ -238,7 +233,7 @@ TEST_P(GroupPrograms, AreRight) {
   const auto want = reference(*function, arguments);
   engine::CompileOptions options;
   options.target = Target::parse("cuda:sm_90");
-  options.stages.verify = program.laws || all_are_taken();
+  options.stages.verify = program.laws || all_runs_are_taken();
   const auto nest = unit_nest(function, arguments, options, {program.tile}, true);
   ASSERT_TRUE(nest) << "the tile does not fit";
   SCOPED_TRACE(*nest);
@@ -246,7 +241,7 @@ TEST_P(GroupPrograms, AreRight) {
   options.stages.replace["nest"] = *nest;
   const auto made = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
   EXPECT_NE(made.text.find("tc_multiply_m64n"), std::string::npos) << made.text;
-  for (std::uint64_t seed = 1; seed <= (all_are_taken() ? 3 : 1); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (all_runs_are_taken() ? 3 : 1); ++seed) {
     const auto got = emulate(made, *function, arguments, {.seed = seed});
     EXPECT_EQ(got.faults, "") << made.text;
     EXPECT_EQ(first_difference(*function, got.outputs, want.outputs, Tolerances{}).value_or(""), "") << made.text;
@@ -259,9 +254,9 @@ TEST(GroupGate, MatrixProducts) {
   if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
   const std::vector<const char*> all{"A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(m,k) * B(k,n)", "A(k,m) * B(n,k)"};
   const std::vector<const char*> first(all.begin(), all.begin() + 1);
-  for (const char* operands : all_are_taken() ? all : first)
+  for (const char* operands : all_runs_are_taken() ? all : first)
     for (const char* type : {"bfloat16", "half"}) {
-      if (std::string(type) == "half" && !all_are_taken()) continue;
+      if (std::string(type) == "half" && !all_runs_are_taken()) continue;
       ProgramFile file;
       file.text = str("def mm(", type, "(N,N) A, ", type, "(N,N) B) -> (C) { C(m,n) +=! ", operands, " }");
       const auto function = function_of(file, "mm");
