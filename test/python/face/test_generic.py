@@ -64,16 +64,21 @@ def arguments(name, dtype, leading, **how):
     return [torch.randn((*(leading if has_leading else ()), *shape)).to(dtype).requires_grad_(bool(how)) for has_leading, *shape in CASES[name][0]]
 
 
+def pairs(types, leadings, every):
+    """Pairs of a type and of leading dimensions: each `every`-th, so that all types and all dimensions are among them."""
+    return [(t, n) for i, t in enumerate(types) for k, n in enumerate(leadings) if (i + k) % every == 0]
+
+
+@pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CASES)
-def test_types_and_ranks(name):
-    for dtype in TYPES:
-        for leading in LEADING:
-            given = arguments(name, dtype, leading)
-            got, want = getattr(T, name)(*given), CASES[name][1](*(t.double() for t in given))
-            assert got.dtype == dtype and got.shape == want.shape
-            # Every def adds at most 12 terms of magnitude below 16 and rounds about as many times.
-            bound = 32 * torch.finfo(dtype).eps * (1 + want.abs().max())
-            assert (got.double() - want).abs().max() <= bound, (name, dtype, leading)
+def test_types_and_ranks(name, every):
+    for dtype, leading in pairs(TYPES, LEADING, every):
+        given = arguments(name, dtype, leading)
+        got, want = getattr(T, name)(*given), CASES[name][1](*(t.double() for t in given))
+        assert got.dtype == dtype and got.shape == want.shape
+        # Every def adds at most 12 terms of magnitude below 16 and rounds about as many times.
+        bound = 32 * torch.finfo(dtype).eps * (1 + want.abs().max())
+        assert (got.double() - want).abs().max() <= bound, (name, dtype, leading)
 
 
 def test_exact_for_integers():
@@ -83,14 +88,14 @@ def test_exact_for_integers():
         assert T.batched(a[0], b[0]).dtype == dtype
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["rmsnorm", "softmax", "linear"])
-def test_operators(name):
-    for dtype in (torch.float32, torch.float64, torch.bfloat16):
-        for leading in ((3,), (2, 3), (2, 1, 3)):
-            operator = tc.torch_op(f"tc_generic::{name}", getattr(T, name)) if not hasattr(torch.ops.tc_generic, name) else getattr(torch.ops.tc_generic, name).default
-            low = dtype is torch.bfloat16
-            checks = ["test_schema", "test_faketensor"] + ([] if low else ["test_autograd_registration", "test_aot_dispatch_dynamic"])
-            torch.library.opcheck(operator, tuple(arguments(name, dtype, leading, requires_grad=not low)), test_utils=checks)
+def test_operators(name, every):
+    for dtype, leading in pairs((torch.float32, torch.float64, torch.bfloat16), ((3,), (2, 3), (2, 1, 3)), every):
+        operator = tc.torch_op(f"tc_generic::{name}", getattr(T, name)) if not hasattr(torch.ops.tc_generic, name) else getattr(torch.ops.tc_generic, name).default
+        low = dtype is torch.bfloat16
+        checks = ["test_schema", "test_faketensor"] + ([] if low else ["test_autograd_registration", "test_aot_dispatch_dynamic"])
+        torch.library.opcheck(operator, tuple(arguments(name, dtype, leading, requires_grad=not low)), test_utils=checks)
 
 
 @pytest.mark.parametrize("name", ["rmsnorm", "linear", "batched", "mean", "axpy"])

@@ -37,7 +37,7 @@ def same(made, want, tolerance=2e-5):
         np.testing.assert_allclose(np.asarray(ours, "f8"), np.asarray(theirs, "f8"), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=pytest.mark.long) if dtype == "float64" else dtype for dtype in TOLERANCE])
 def test_values_and_gradients(dtype):
     with jax.enable_x64(dtype == "float64"):
         module = tc.define(TEXT.replace("TYPE", dtype))
