@@ -23,8 +23,11 @@ if [ ${#missing[@]} -gt 0 ]; then
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
 fi
 
+# isl is compiled while packages are fetched and unpacked.
+third_party/isl.sh &
+isl=$!
 say "creating .venv and installing Python packages (third_party/python.txt)"
 python3 -m venv .venv
 .venv/bin/python -m pip install --progress-bar on --disable-pip-version-check -r third_party/python.txt
+wait "$isl"
 echo "$wanted" > "$stamp"
-third_party/isl.sh
