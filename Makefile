@@ -38,15 +38,17 @@ fuzz: build      ## random programs of all kinds with new seeds in each round, w
 
 separate: setup  ## compile each source for itself, warnings as errors: an include that only a neighbour has is missed
 	@cmake --preset dev
-	@cmake --build build-dev -j $(JOBS)
+	@cmake --build build-dev -j $(JOBS) --target all benchmarks
 
 wheel: configure ## put a wheel with all libraries inside into dist/; PYTHONS="python3.12 ..." makes theirs beside it
 	@$(PYTHON) packaging/make_wheel.py build dist $(PYTHONS)
 
 bench: build     ## measure, beside torch and this machine's own peak; ARGS="--quick" and others pass through
+	@cmake --build build -j $(JOBS) --target benchmarks
 	@$(PYTHON) benchmarks/bench.py $(ARGS)
 
 gpu-bundle: build ## pack what benchmarks/gpu.sh needs on a machine with a GPU into build/gpu_bundle.tar
+	@cmake --build build -j $(JOBS) --target benchmarks
 	@$(PYTHON) benchmarks/gpu_suite/make_bundle.py
 
 lint: setup      ## check the sources: contracts, lengths, includes, tests of passes, layout, prose of the pages, types of the Python package

@@ -4,7 +4,7 @@ set(TC_STANDARD_HEADERS <algorithm> <functional> <map> <memory> <optional> <set>
 option(TC_UNITY "Compile neighbouring sources of a floor as one" ON)
 # Sources of one translation unit: half the processor time of a build from nothing goes into what each one repeats,
 # headers and instances of templates; more of them leave no work to share between processors.
-set(TC_UNITY_BATCH 6)
+set(TC_UNITY_BATCH 12)
 
 # The same for tests, which are compiled without optimisation: there nearly all of the time goes into what is repeated.
 set(TC_UNITY_BATCH_OF_TESTS 16)
@@ -21,14 +21,15 @@ function(tc_unity target batch)
 endfunction()
 
 # tc_library(NAME name SOURCES files... [ALONE files...] [DEPENDS targets...] [LINK_PRIVATE targets...]
-#            [PRECOMPILE headers... | PRECOMPILE_AS floor])
+#            [PRECOMPILE headers... | PRECOMPILE_AS floor] [QUICK])
 #
 # The static library tc_<name>, alias tc::<name>, of one floor. ALONE names the sources among them that are not compiled
 # together with their neighbours. DEPENDS names the floors below it that its headers or
 # sources include; LINK_PRIVATE third-party targets. PRECOMPILE names heavy headers that most of its sources include,
-# PRECOMPILE_AS the floor that has compiled them.
+# PRECOMPILE_AS the floor that has compiled them. QUICK compiles with few optimisations what runs once in a compile, beside isl
+# and LLVM.
 function(tc_library)
-  cmake_parse_arguments(ARG "" "NAME;PRECOMPILE_AS" "SOURCES;ALONE;DEPENDS;LINK_PRIVATE;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK" "NAME;PRECOMPILE_AS" "SOURCES;ALONE;DEPENDS;LINK_PRIVATE;PRECOMPILE" ${ARGN})
   if(NOT ARG_SOURCES)
     add_library(tc_${ARG_NAME} INTERFACE)
     target_include_directories(tc_${ARG_NAME} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -41,6 +42,9 @@ function(tc_library)
     set_target_properties(tc_${ARG_NAME} PROPERTIES CXX_VISIBILITY_PRESET default)
     target_compile_options(tc_${ARG_NAME} PRIVATE -fno-semantic-interposition)
     tc_unity(tc_${ARG_NAME} ${TC_UNITY_BATCH} ${ARG_ALONE})
+    if(ARG_QUICK)
+      tc_compile_quickly(tc_${ARG_NAME})
+    endif()
     if(ARG_PRECOMPILE)
       target_precompile_headers(tc_${ARG_NAME} PRIVATE ${ARG_PRECOMPILE})
     elseif(ARG_PRECOMPILE_AS)

@@ -165,8 +165,7 @@ OpenedFolder vanished(const std::string& path) { return failed(str("'", path, "'
 
 /// \p path without what a link at its end would be followed for.
 std::string without_end(std::string path) {
-  while (path.size() > 1 && (path.ends_with('/') || path.ends_with("/.")))
-    path.resize(path.size() - (path.ends_with('/') ? 1 : 2));
+  while (path.size() > 1 && (path.ends_with('/') || path.ends_with("/."))) path.erase(path.rfind('/'));
   return path.empty() ? "/" : path;
 }
 

@@ -24,7 +24,7 @@ constexpr std::int64_t many = 512;
 /// the first, reading once more is a tenth of the time of the product of floats.
 constexpr double least_products = 32, least_share = 0.6;
 /// Bytes that a thread moves at once.
-constexpr std::int64_t widest_access = 16;
+constexpr std::int64_t longest_copy = 16;
 
 class PaddingChooser {
  public:
@@ -82,7 +82,7 @@ class PaddingChooser {
   bool is_aligned(int read) const {
     const auto& tensor =
         scop_.tensor(polyhedral::range_name(statement_.reads[static_cast<std::size_t>(read)].relation));
-    const auto elements = widest_access / byte_size(tensor.type);
+    const auto elements = longest_copy / byte_size(tensor.type);
     return tensor.aligned && contains(tensor.strides, std::int64_t{1}) &&
            std::all_of(tensor.strides.begin(), tensor.strides.end(),
                        [&](auto stride) { return stride == 1 || stride % elements == 0; });

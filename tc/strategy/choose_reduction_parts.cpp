@@ -28,7 +28,7 @@ constexpr std::int64_t thread_results = 16;
 constexpr std::int64_t tasks = 64, task_work = 64 << 10;
 
 /// How a reduction would run in one kernel, as it is.
-struct Work {
+struct WholeWork {
   std::int64_t threads = 1;   ///< at once
   std::int64_t serial = 1;    ///< iterations of each
   std::int64_t least = 1;     ///< iterations of a thread that pay for a part
@@ -122,7 +122,7 @@ class PartChooser {
   }
 
   /// In one kernel of a grid of blocks of threads.
-  Work work(const GridLimits& grid) const {
+  WholeWork work(const GridLimits& grid) const {
     if (is_contraction()) return {ceil_div(results_, thread_results), reduction_, 256, 512};
     std::int64_t row = 0, longest = 1;
     for (int i : reduced_) {

@@ -34,7 +34,7 @@ ExprPtr with_typed_literals(const ExprPtr& expr, DType type) {
 }
 
 /// The ranges of a scope's iterators: the tensor's box, and the hull of what is summed.
-lang::Box iterator_box(const Scope& scope) {
+lang::Box whole_box(const Scope& scope) {
   lang::Box box = scope.box;
   if (scope.dimensions() == scope.left()) return box;
   isl::set all = scope.cases.front().domain;
@@ -52,7 +52,7 @@ lang::Clause clause_of(const std::string& iterator, const lang::IntegerRange& ra
 class Printer {
  public:
   Printer(const Program& program, const Scope& scope)
-      : program_(program), scope_(scope), box_(iterator_box(scope)), all_(box_set(*program.context, box_)) {}
+      : program_(program), scope_(scope), box_(whole_box(scope)), all_(box_set(*program.context, box_)) {}
 
   lang::Assignment run() const {
     lang::Assignment result;

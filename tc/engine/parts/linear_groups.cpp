@@ -13,7 +13,7 @@ namespace tc::engine {
 namespace {
 
 /// What a node is to a group.
-enum class Kind : std::uint8_t {
+enum class Linearity : std::uint8_t {
   Other,
   Sum,  ///< of scaled tensors: copies are sums of one
   Product,
@@ -52,20 +52,20 @@ bool is_sum(const derive::Scope& scope, const derive::Case& part, const lang::Ex
   return varying <= 1;
 }
 
-Kind kind_of(const graph::Graph& graph, const graph::Node& node, const std::set<std::string>& constants) try {
+Linearity kind_of(const graph::Graph& graph, const graph::Node& node, const std::set<std::string>& constants) try {
   std::vector<TensorSpec> inputs;
   for (const auto tensor : node.inputs) inputs.push_back(graph.tensors[tensor].spec);
   const auto program = derive::from_def(*node.def, inputs, std::make_shared<polyhedral::Context>());
-  auto result = Kind::Sum;
+  auto result = Linearity::Sum;
   for (const auto& scope : program.scopes) {
-    if (!scope->uniform) return Kind::Other;
+    if (!scope->uniform) return Linearity::Other;
     for (const auto& part : scope->cases)
-      if (!(scope->op ? is_product(*scope, part) : is_sum(*scope, part, part.body, constants))) return Kind::Other;
-    if (scope->op) result = Kind::Product;
+      if (!(scope->op ? is_product(*scope, part) : is_sum(*scope, part, part.body, constants))) return Linearity::Other;
+    if (scope->op) result = Linearity::Product;
   }
   return result;
 } catch (const derive::Refusal&) {
-  return Kind::Other;
+  return Linearity::Other;
 }
 
 class Grouping {
@@ -74,10 +74,10 @@ class Grouping {
       : graph_(graph), decided_(graph::decided_nodes(graph, constants)), parent_(graph.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
     held_ = graph::held_tensors(graph, constants, decided_);
-    std::map<std::pair<const void*, std::set<std::string>>, Kind> known;
+    std::map<std::pair<const void*, std::set<std::string>>, Linearity> known;
     for (const auto& node : graph.nodes) {
       const auto held = held_parameters(node);
-      const auto [entry, is_new] = known.emplace(std::pair(node.def.get(), held), Kind::Other);
+      const auto [entry, is_new] = known.emplace(std::pair(node.def.get(), held), Linearity::Other);
       kinds_.push_back(is_new || node.callee.empty() ? entry->second = kind_of(graph, node, held) : entry->second);
     }
     set_levels();
@@ -91,7 +91,8 @@ class Grouping {
     std::vector<std::vector<std::size_t>> result;
     for (const auto& [first, nodes] : groups)
       for (auto& group : cut(nodes)) {
-        const bool any = std::any_of(group.begin(), group.end(), [&](auto n) { return kinds_[n] == Kind::Product; });
+        const bool any =
+            std::any_of(group.begin(), group.end(), [&](auto n) { return kinds_[n] == Linearity::Product; });
         if (group.size() > 1 && any) result.push_back(std::move(group));
       }
     return result;
@@ -111,7 +112,7 @@ class Grouping {
     std::vector<std::vector<std::size_t>> result(1);
     std::size_t products = 0;
     for (const auto node : nodes) {
-      const bool is_product = kinds_[node] == Kind::Product;
+      const bool is_product = kinds_[node] == Linearity::Product;
       if (is_product && products == most_products_together) {
         result.emplace_back();
         products = 0;
@@ -122,7 +123,7 @@ class Grouping {
     return result;
   }
 
-  bool is_member(std::size_t node) const { return kinds_[node] != Kind::Other && !decided_.count(node); }
+  bool is_member(std::size_t node) const { return kinds_[node] != Linearity::Other && !decided_.count(node); }
 
   /// How many nodes that are no members lie on the longest way to each.
   void set_levels() {
@@ -155,7 +156,7 @@ class Grouping {
 
   const graph::Graph& graph_;
   std::set<std::size_t> decided_, held_;
-  std::vector<Kind> kinds_;
+  std::vector<Linearity> kinds_;
   std::vector<std::size_t> levels_, parent_;
 };
 
