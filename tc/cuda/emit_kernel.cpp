@@ -7,6 +7,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cuda/exchange_stores.h"
 #include "tc/cuda/kernel_printer.h"
 #include "tc/cuda/prelude.h"
 #include "tc/cuda/spelling.h"
@@ -149,8 +150,11 @@ std::string phase_text(const Phase& phase, std::int64_t blocks, const std::set<s
 
 }  // namespace
 
-KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std::vector<std::string>& buffers,
+KernelText emit_kernel(const std::string& name, const ir::Stmt& given, const std::vector<std::string>& buffers,
                        const KernelShape& shape, const std::set<std::string>& unaligned) {
+  std::set<std::string> aligned(buffers.begin(), buffers.end());
+  for (const auto& buffer : unaligned) aligned.erase(buffer);
+  const auto body = exchange_stores(given, shape, aligned);
   Uses uses;
   body.accept(&uses);
   Names names;

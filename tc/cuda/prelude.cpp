@@ -50,6 +50,11 @@ constexpr PreludeFunction functions[] = {
     {"tc_load", "tc_vector<T, N> tc_load<N>(const T* from)", "N elements at once, from aligned to N elements"},
     {"tc_store", "void tc_store(T* to, const tc_vector<T, N>& value)", "N elements at once, to aligned to N elements"},
 
+    {"tc_store_exchanged", "void tc_store_exchanged(T* to, const T* words)",
+     "lane x of each four neighbouring lanes has 4 words of two elements of 16 bits and stores word x of all four, in "
+     "their order, at to, "
+     "aligned to 16. All 32 lanes call"},
+
     {"tc_load_matrix_4", "void tc_load_matrix_4(unsigned* to, const void* row)",
      "to[i], i < 4, is word lane % 4 of row lane / 4 of matrix i of 8 rows of 16 bytes; row, in shared memory and "
      "aligned "
@@ -373,6 +378,26 @@ TC_INLINE void tc_store(T* to, const tc_vector<T, N>& value) {
     tc_store(to, low);
     tc_store(to + N / 2, high);
   }
+}
+
+template <typename T>
+TC_INLINE void tc_store_exchanged(T* to, const T* words) {
+  static_assert(sizeof(T) == 2, "a word is two elements");
+  const bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
+  unsigned word[4];
+for (int i = 0; i < 4; ++i)
+    word[i] = static_cast<unsigned short>(words[2 * i]) | static_cast<unsigned>(static_cast<unsigned short>(words[2 * i + 1])) << 16;
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    const unsigned other = tc_shuffle_xor(odd ? word[i] : word[i + 1], 1);
+    if (odd) word[i] = other; else word[i + 1] = other;
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const unsigned other = tc_shuffle_xor(high ? word[i] : word[i + 2], 2);
+    if (high) word[i] = other; else word[i + 2] = other;
+  }
+  *reinterpret_cast<uint4*>(to) = make_uint4(word[0], word[1], word[2], word[3]);
 }
 
 template <typename T>

@@ -112,7 +112,7 @@ std::optional<std::string> function_name(const std::string& name) {
 bool takes_pointer(const std::string& function, int index) {
   auto begins = [&](const char* name) { return function.rfind(name, 0) == 0; };
   if (begins("tc_atomic_") || function == "tc_last_block") return index == 0;
-  if (begins("tc_copy_async_") || begins("tc_load_matrix_")) return index < 2;
+  if (begins("tc_copy_async_") || begins("tc_load_matrix_") || function == "tc_store_exchanged") return index < 2;
   if (is_group_product(function) || function == "tc_matrix") return index == 0;
   return begins("tc_multiply_") && index >= 4;
 }

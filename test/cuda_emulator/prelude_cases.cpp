@@ -185,6 +185,16 @@ std::vector<PreludeCase> memory() {
   out[t] = pair[0] + 1000 * pair[1];
 )",
                        [](int t) { return 4 * (t ^ 1) + 3 + 1000.0 * (4 * (t ^ 1) + 2); }));
+  cases.push_back(make({"tc_store_exchanged"}, R"(
+  __shared__ __align__(16) unsigned short s[512];
+  unsigned short words[8];
+  for (int i = 0; i < 8; ++i) words[i] = static_cast<unsigned short>(t * 8 + i);
+  tc_store_exchanged(s + 8 * t, words);
+  tc_barrier();
+  out[t] = 0;
+  for (int i = 7; i >= 0; --i) out[t] = out[t] * 4 + (s[8 * t + i] - (t / 4 * 32 + t % 4 * 2 + i / 2 * 8 + i % 2) == 0);
+)",
+                       [](int) { return 21845.0; }));
   return cases;
 }
 

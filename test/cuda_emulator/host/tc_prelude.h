@@ -127,6 +127,23 @@ inline void tc_store(T* to, const tc_vector<T, N>& value) {
   }
 }
 
+/// The words of four neighbouring lanes, transposed.
+template <typename T>
+inline void tc_store_exchanged(T* to, const T* words, int line = __builtin_LINE()) {
+  const int first = threadIdx.x % 4;
+  tc_vector<T, 8> row;
+  for (int other = 0; other < 4; ++other) {
+    // In round `other`, each lane gives the word that lane (own ^ other) stores.
+    const int partner = first ^ other;
+    unsigned word = static_cast<unsigned short>(words[2 * partner]) |
+                    static_cast<unsigned>(static_cast<unsigned short>(words[2 * partner + 1])) << 16;
+    word = tc_shuffle_xor(word, other, line);
+    row[2 * partner] = static_cast<T>(word & 0xffff);
+    row[2 * partner + 1] = static_cast<T>(word >> 16);
+  }
+  tc_store(to, row);
+}
+
 #define TC_EMULATOR_LOAD_MATRIX(name, count, transposed)                         \
   inline void name(unsigned* to, const void* row, int line = __builtin_LINE()) { \
     unsigned words[4];                                                           \
