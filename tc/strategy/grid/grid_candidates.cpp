@@ -35,6 +35,8 @@ constexpr std::pair<std::int64_t, std::int64_t> tiles_of_warps[] = {{64, 64}, {6
                                                                     {16, 64}, {32, 16}, {16, 32}},
                                                 warps_of_blocks[] = {{2, 4}, {4, 2}, {2, 2}, {1, 4},
                                                                      {4, 1}, {1, 2}, {2, 1}, {1, 1}};
+/// Groups of warps of a block, along rows and along columns.
+constexpr std::pair<std::int64_t, std::int64_t> groups_of_blocks[] = {{2, 1}, {1, 1}, {1, 2}, {2, 2}, {4, 1}};
 /// Rows that a block has at once, along y.
 constexpr std::int64_t most_rows = 16;
 
@@ -111,6 +113,13 @@ std::vector<GridClusterMapping> by_units(const ContractionView& view) {
         for (int slots : {4, 3, 2})
           if (auto mapping = tile_units(view, *unit, {rows, columns, warp_rows, warp_columns, steps, slots}))
             add(result, *mapping);
+  for (const auto* group_unit : group_units_of(view))
+    for (auto [groups_along_rows, groups_along_columns] : groups_of_blocks)
+      for (int slots : {4, 5, 6, 3}) {
+        UnitTile tile{group_unit->rows,     group_unit->columns, groups_along_rows,
+                      groups_along_columns, unit_row_elements,   slots};
+        if (auto mapping = tile_units(view, *group_unit, tile)) add(result, *mapping);
+      }
   return result;
 }
 

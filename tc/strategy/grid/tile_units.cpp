@@ -1,5 +1,7 @@
 #include "tc/strategy/grid/tile_units.h"
 
+#include <algorithm>
+
 #include "tc/base/dtype.h"
 #include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/grid/contraction_copies.h"
@@ -10,6 +12,17 @@ namespace tc::strategy {
 namespace {
 
 using polyhedral::GridClusterMapping;
+
+/// Registers of a thread beside its sums. Units of groups need 26, as the assembler says where it has fewer (C7602).
+constexpr std::int64_t registers_beside_sums = 32;
+
+/// Sums of the threads of a block are in registers while units compute.
+bool has_registers(const GridLimits& limits, const MatrixUnit& unit, const UnitTile& tile) {
+  const auto threads = limits.warp_size * unit.warps;
+  const auto sums = tile.rows * tile.columns / threads;
+  const auto all = threads * tile.warp_rows * tile.warp_columns;
+  return sums + registers_beside_sums <= std::min(limits.thread_registers, limits.multiprocessor_registers / all);
+}
 
 /// Rows of the tile of a warp are multiples of those of a unit, and so on.
 bool is_whole(const MatrixUnit& unit, const UnitTile& tile) {
@@ -75,7 +88,7 @@ std::vector<const MatrixUnit*> group_units_of(const ContractionView& view) {
 
 std::optional<GridClusterMapping> tile_units(const ContractionView& view, const MatrixUnit& unit,
                                              const UnitTile& tile) {
-  if (!is_whole(unit, tile) || !divides(view, tile)) return std::nullopt;
+  if (!is_whole(unit, tile) || !has_registers(view.limits, unit, tile) || !divides(view, tile)) return std::nullopt;
   auto copied = with_asynchronous_copies(view, tiled(view, unit, tile));
   if (!copied) return std::nullopt;
   return spread_over_grid(staged(view, *copied), view.cluster, grid_order(view), view.limits, view.options.grid);

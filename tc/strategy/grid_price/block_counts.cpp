@@ -195,7 +195,7 @@ class StatementCounter {
     counts_.shared_bytes += static_cast<std::int64_t>(bytes) * slots;
     counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(mapping_.copies.size(), 1));
     counts_.copies = std::max(counts_.copies, made);
-    if (spread_.unit) return count_fragments(read);
+    if (spread_.unit) return spread_.unit->from_shared ? count_operand(read) : count_fragments(read);
     auto times = executions(read, at_once(read, copy));
     auto warps = costs(read, false, at_once(read, copy));
     counts_.shared_rounds += times * warps.shared_rounds;
@@ -222,12 +222,27 @@ class StatementCounter {
     fragment_registers_ += registers;
   }
 
-  /// What a unit computes: one instruction for each of its products of small matrices.
-  void count_products() {
-    auto instances = spread_.rounds(shape_.threads()) * static_cast<double>(shape_.threads());
+  /// A unit of a group reads both operands of each product of small matrices from shared memory.
+  void count_operand(const PricedAccess& read) {
     const auto& unit = *spread_.unit;
-    counts_.products += instances;
-    counts_.instructions += instances / (static_cast<double>(unit.rows) * unit.columns * unit.steps);
+    auto along = read.used[static_cast<std::size_t>(spread_.rows)] ? unit.rows : unit.columns;
+    auto bytes = static_cast<double>(along) * unit.steps * tensor_of(read).element;
+    counts_.shared_rounds += products_of_unit() * bytes / static_cast<double>(cluster_.target.grid->shared_banks * 4);
+  }
+
+  double instances() const { return spread_.rounds(shape_.threads()) * static_cast<double>(shape_.threads()); }
+
+  /// Products of small matrices, one instruction each.
+  double products_of_unit() const {
+    const auto& unit = *spread_.unit;
+    return instances() / (static_cast<double>(unit.rows) * unit.columns * unit.steps);
+  }
+
+  /// What a unit computes.
+  void count_products() {
+    const auto& unit = *spread_.unit;
+    (unit.from_shared ? counts_.group_products : counts_.products) += instances();
+    counts_.instructions += products_of_unit() * unit.warps;
     double elements = 1;
     for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
       if (statement_.write.used[i]) elements *= spread_.iterators[i].in_thread();

@@ -26,14 +26,15 @@ struct ThreadReads {
 
 /// What one block of a kernel does.
 struct BlockCounts {
-  double instructions = 0;   ///< of warps
-  double operations = 0;     ///< of lanes: additions and multiplications
-  double functions = 0;      ///< of lanes
-  double products = 0;       ///< multiply-adds of units for matrices
-  double shared_rounds = 0;  ///< of the banks of shared memory, as if no two words were in one bank
-  double cache_rounds = 0;   ///< of the first cache, which gives a line in each, for accesses to memory
-  double torn_share = 0;     ///< of blocks whose tiles of accumulators are not whole
-  double torn_times = 1;     ///< that such a block takes as long, for its conditions
+  double instructions = 0;    ///< of warps
+  double operations = 0;      ///< of lanes: additions and multiplications
+  double functions = 0;       ///< of lanes
+  double products = 0;        ///< multiply-adds of units for matrices
+  double group_products = 0;  ///< of units of groups of warps
+  double shared_rounds = 0;   ///< of the banks of shared memory, as if no two words were in one bank
+  double cache_rounds = 0;    ///< of the first cache, which gives a line in each, for accesses to memory
+  double torn_share = 0;      ///< of blocks whose tiles of accumulators are not whole
+  double torn_times = 1;      ///< that such a block takes as long, for its conditions
   double barriers = 0;
   double copies = 0;     ///< rounds of copies, between two of which threads compute
   double chain = 0;      ///< operations of one thread that wait for each other

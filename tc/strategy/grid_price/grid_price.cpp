@@ -116,8 +116,9 @@ double copying(const polyhedral::GridClusterMapping& mapping, const BlockCounts&
                const GridRates& rates) {
   if (counts.copies <= 0) return 0;
   auto slots = mapping.blocks.iterator < 0 ? 1 : mapping.blocks.slots;
-  auto hidden = static_cast<double>(slots - 1) * busy / counts.copies;
-  return alone + rates.memory_latency + counts.copies * std::max(rates.memory_latency - hidden, 0.0);
+  auto ahead = slots - (counts.group_products > 0 ? 2 : 1);
+  auto hidden = static_cast<double>(ahead) * busy / counts.copies;
+  return alone + rates.copy_latency + counts.copies * std::max(rates.copy_latency - hidden, 0.0);
 }
 
 /// Cycles that one thread of a block waits, alone.
@@ -162,13 +163,13 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.instructions = busy * counts.instructions / rates.instructions;
   result.operations = busy * counts.operations / rates.operations;
   result.functions = busy * counts.functions / rates.functions;
-  result.units = busy * counts.products / rates.products;
+  auto units = counts.products / rates.products + counts.group_products / rates.group_products;
+  result.units = busy * units;
   result.rounds = busy * (counts.cache_rounds + counts.shared_rounds) / rates.rounds;
   result.l2 = busy * far_sectors(counts, result) * static_cast<double>(limits.sector_bytes) / rates.l2_bytes;
   result.starts = static_cast<double>(blocks) / rates.blocks * rates.hertz;
-  auto alone =
-      std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
-                counts.products / rates.products, (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
+  auto alone = std::max({counts.instructions / rates.instructions, counts.operations / rates.operations, units,
+                         (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
   result.latency = result.waves * waits(cluster, mapping, counts, alone, result.resident, rates);
   result.sector_share = share_of_sectors(counts);
   result.memory = memory_bytes(cluster, counts, result) / rates.memory_bytes;

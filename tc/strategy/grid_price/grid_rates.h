@@ -15,11 +15,13 @@ struct GridRates {
   double instructions = 4;          ///< of warps that begin in a cycle
   double operations = 128;          ///< additions, multiplications or multiply-adds of float32
   double products = 1270;           ///< multiply-adds of halves by units for matrices
+  double group_products = 2048;     ///< the same by units of groups of warps
   double functions = 16;            ///< exp and the like, divisions
   double rounds = 1;                ///< of the first cache and the banks of shared memory, which are one unit
   double l2_bytes = 40;             ///< that come from the second cache
   double memory_bytes = 3.0e12;     ///< that come from memory or go there in a second, of the whole machine
   double operation_latency = 4, shared_latency = 30, l2_latency = 300, memory_latency = 700;  ///< cycles
+  double copy_latency = 1050;   ///< cycles until the threads of a block have copied a part of operands, and have met
   double words_under_way = 10;  ///< of four bytes, that a thread has asked memory for and waits for
   double blocks = 1.64e9;       ///< that begin in a second, in all multiprocessors together
   double barrier = 30;          ///< cycles until the threads of a block have met
@@ -32,8 +34,8 @@ struct GridRates {
 /// it. Nothing is measured.
 ///
 /// Measured on an H100 (sm_90): hertz, by multiply-adds; memory_bytes, by a copy; blocks, by kernels of some 60000 to a million of them;
-/// words_under_way, by sums that few threads make of columns. Other rows have these of sm_90 where they have none of their own.
-/// Products: of sm_90 0.62 of what its asynchronous units reach, W. Luo et al.; of others half of the dense peak that the white
+/// words_under_way, by sums that few threads make of columns. On an H200: copy_latency, by products of 1024 cubed in 3, 4 and 6 slots. Other rows have these of sm_90 where they have none of their own.
+/// Products: of sm_90 0.62 of what its units of groups reach, W. Luo et al.; of others half of the dense peak that the white
 /// papers name for float16 with sums of float32.
 /// Other sources: throughputs of the CUDA C++ Programming Guide, "Arithmetic instructions"; clocks and bandwidths of NVIDIA's
 /// white papers of the architectures; latencies of W. Luo et al., "Benchmarking and dissecting the NVIDIA Hopper GPU
