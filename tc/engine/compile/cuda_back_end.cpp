@@ -5,6 +5,7 @@
 #include "tc/base/str.h"
 #include "tc/cuda/shared_layout.h"
 #include "tc/engine/compile/back_end.h"
+#include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/grid_kernels.h"
 #include "tc/engine/compile/map_kernels.h"
 #include "tc/engine/compile/quota.h"
@@ -14,6 +15,7 @@
 #include "tc/halide_bridge/math/fuse_products.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/polyhedral/laws/verify_ast.h"
+#include "tc/strategy/construct/choose_grid_fusion.h"
 #include "tc/strategy/grid/one_contraction.h"
 #include "tc/strategy/grid/resident_blocks.h"
 
@@ -27,8 +29,10 @@ polyhedral::MappingOptions schedule_options(const CompileState& state) {
   return options;
 }
 
-std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState&, const polyhedral::Scop& scop) {
-  return std::make_unique<strategy::OneContraction>(scop);
+std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState& state, const polyhedral::Scop& scop) {
+  if (state.construct == options::Construction::Rules) return std::make_unique<strategy::OneContraction>(scop);
+  return std::make_unique<strategy::ChooseGridFusion>(scop, state.target, state.mapping,
+                                                      body_operations(*state.program));
 }
 
 void generate(CompileState& state, std::size_t index) {

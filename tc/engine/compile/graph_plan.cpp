@@ -298,8 +298,10 @@ std::optional<GraphPlan> planned(const Function& function, const std::vector<Arg
   auto placed = place(plan.graph, arguments);
   placed.least = options.symbolic;
   limits.seconds = own_prices(plan.graph, placed, options);
-  limits.large = strategy::large_temporary(options.target);
-  limits.tie = strategy::tie_of_strips;
+  if (!options.target.is_cuda()) {
+    limits.large = strategy::large_temporary(options.target);
+    limits.tie = strategy::tie_of_strips;
+  }
   plan.parts = graph::partition(plan.graph, kind, limits);
   if (options.libraries != "none")
     placed.held = graph::held_tensors(plan.graph, names_of(options.constants), limits.apart);

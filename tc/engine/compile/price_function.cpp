@@ -4,7 +4,6 @@
 
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/library_call.h"
-#include "tc/engine/machine/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/layout/rewrite/propagate.h"
 #include "tc/polyhedral/core/isl.h"
@@ -85,7 +84,7 @@ InLayouts make_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& size
 
 std::optional<double> price_function(const std::shared_ptr<const Function>& function,
                                      const std::vector<Argument>& arguments, const CompileOptions& options) {
-  if (!machine_kind_of(options.target).no_model.empty()) return std::nullopt;
+  if (options.target.is_cuda()) return price_on_grid(function, arguments, options);
   auto how = options;
   how.stages.verify = how.stages.keep_text = false;
   how.stages.dump_directory.clear();

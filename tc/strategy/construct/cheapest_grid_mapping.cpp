@@ -30,10 +30,7 @@ bool is_worth_it(const polyhedral::Scop& scop, const polyhedral::ClusterView& cl
   return instances >= least_instances;
 }
 
-struct Priced {
-  GridClusterMapping mapping;
-  GridPrice price;
-};
+using Priced = PricedGridMapping;
 
 /// Do blocks of \p price begin so slowly that multiprocessors wait for them: in half of the time of all else, or more?
 bool begins_slowly(const GridPrice& price) {
@@ -53,27 +50,28 @@ Priced with_fewer_blocks(const PricedCluster& cluster, Priced best) {
   return best;
 }
 
-GridClusterMapping cheapest(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const Target& target,
-                            const polyhedral::MappingOptions& options, const OperationsOfBodies& bodies) {
+}  // namespace
+
+PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                                        const Target& target, const polyhedral::MappingOptions& options,
+                                        const OperationsOfBodies& bodies) {
   auto rules = choose_grid_cluster(scop, cluster, *target.grid, options);
-  if (names_sizes(options) || !is_worth_it(scop, cluster)) return rules;
   PricedCluster priced(scop, cluster, target, bodies);
   const Priced by_rules{rules, grid_price(priced, rules)};
+  if (names_sizes(options) || !is_worth_it(scop, cluster)) return by_rules;
   auto best = by_rules;
   for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options))
     if (auto price = grid_price(priced, mapping); price.seconds < best.price.seconds) best = {mapping, price};
   best = with_fewer_blocks(priced, best);
-  return best.price.seconds < least_share * by_rules.price.seconds ? best.mapping : rules;
+  return best.price.seconds < least_share * by_rules.price.seconds ? best : by_rules;
 }
-
-}  // namespace
 
 polyhedral::GridMapping cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
                                               const polyhedral::MappingOptions& options,
                                               const OperationsOfBodies& bodies) {
   polyhedral::GridMapping result;
   for (const auto& cluster : clustered.clusters)
-    result.clusters.push_back(cheapest(clustered.scop, cluster, target, options, bodies));
+    result.clusters.push_back(cheapest_grid_cluster(clustered.scop, cluster, target, options, bodies).mapping);
   return result;
 }
 

@@ -4,14 +4,25 @@
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
+#include "tc/strategy/grid_price/grid_price.h"
 #include "tc/strategy/price/priced_cluster.h"
 
 namespace tc::strategy {
 
-/// The mapping of the clusters of \p clustered, which compute \p bodies, to a grid of \p target: of what rules choose
+struct PricedGridMapping {
+  polyhedral::GridClusterMapping mapping;
+  GridPrice price;
+};
+
+/// The mapping of \p cluster, which computes \p bodies, to a grid of \p target, and its price: of what rules choose
 /// (choose_grid_mapping.h) and what else is possible (grid_candidates.h) that whose price (grid_price.h) is least. Rules keep clusters
 /// of few instances, those for which \p options name sizes, and those that nothing else makes cheaper by a tenth. Nothing is
 /// compiled or measured.
+PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                                        const Target& target, const polyhedral::MappingOptions& options,
+                                        const OperationsOfBodies& bodies);
+
+/// The mappings of all clusters of \p clustered.
 polyhedral::GridMapping cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
                                               const polyhedral::MappingOptions& options,
                                               const OperationsOfBodies& bodies);
