@@ -191,12 +191,23 @@ def test_index_tensors_are_recorded():
         assert not any(report.not_recorded for report in tct.reports())
 
 
+class Perceptron(nn.Module):
+    """A model with a forward of its own: Dynamo leaves frames of torch's own modules to torch behind the graph break of DistributedDataParallel."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = mlp()
+
+    def forward(self, x):
+        return self.layers(x)
+
+
 def test_a_model_in_distributed_data_parallel(tmp_path):
     if not torch.distributed.is_nccl_available():
         pytest.skip("no NCCL")
     torch.distributed.init_process_group("nccl", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
     try:
-        model, x = mlp(), torch.randn(32, 64, device="cuda")
+        model, x = Perceptron(), torch.randn(32, 64, device="cuda")
         exact = copy.deepcopy(model).double()
         fast = compiled(nn.parallel.DistributedDataParallel(model, device_ids=[0]))
         weighted(quiet(fast, x)).backward()
