@@ -5,6 +5,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
+#include "tc/polyhedral/core/constraints.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/marks.h"
 
@@ -273,17 +274,10 @@ namespace {
 
 /// The box of \p domain where its constraints are bounds of one dimension each, which takes no integer program.
 std::optional<std::vector<Interval>> box_as_written(const isl::set& domain) {
-  if (has_sizes(domain) || isl_set_is_box(domain.get()) != isl_bool_true) return std::nullopt;
-  auto hull = domain.simple_fixed_box_hull();
-  if (!hull.is_valid()) return std::nullopt;
-  auto offset = hull.offset();
-  auto size = hull.size();
+  const auto bounds = has_sizes(domain) ? std::nullopt : stated_bounds(domain);
+  if (!bounds) return std::nullopt;
   std::vector<Interval> result;
-  for (int i = 0; i < dimensions(domain); ++i) {
-    auto min = offset.at(i).constant_val();
-    if (!min.is_int()) return std::nullopt;
-    result.push_back({min.num_si(), min.num_si() + size.at(i).num_si() - 1});
-  }
+  for (const auto& [min, max] : *bounds) result.push_back({min, max});
   return result;
 }
 

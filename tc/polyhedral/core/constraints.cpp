@@ -1,5 +1,8 @@
 #include "tc/polyhedral/core/constraints.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 
 namespace tc::polyhedral {
@@ -24,6 +27,28 @@ std::vector<Constraint> constraints(const isl::basic_set& set) {
   add_rows(rows(isl_basic_set_equalities_matrix), true, result);
   add_rows(rows(isl_basic_set_inequalities_matrix), false, result);
   return result;
+}
+
+std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> stated_bounds(const isl::set& set) {
+  if (isl_set_is_box(set.get()) != isl_bool_true) return std::nullopt;
+  using Limits = std::numeric_limits<std::int64_t>;
+  std::vector<std::pair<std::int64_t, std::int64_t>> result(static_cast<std::size_t>(dimensions(set)),
+                                                            {Limits::min(), Limits::max()});
+  bool plain = true;
+  set.foreach_basic_set([&](const isl::basic_set& piece) {
+    for (const auto& [factors, constant, equality] : constraints(piece)) {
+      const auto factor = std::find_if(factors.begin(), factors.end(), [](auto f) { return f != 0; });
+      const auto dimension = static_cast<std::size_t>(factor - factors.begin());
+      plain = plain && dimension < result.size() && std::abs(*factor) == 1;
+      if (!plain) return;
+      auto& [min, max] = result[dimension];
+      const auto bound = -constant * *factor;
+      if (equality || *factor > 0) min = std::max(min, bound);
+      if (equality || *factor < 0) max = std::min(max, bound);
+    }
+  });
+  for (const auto& [min, max] : result) plain = plain && Limits::min() < min && min <= max && max < Limits::max();
+  return plain ? std::optional(result) : std::nullopt;
 }
 
 std::set<std::pair<int, int>> ordered_dimensions(const isl::set& set) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,6 +21,12 @@ struct Constraint {
 ///
 ///   { [h, r] : h + r >= 1 and h <= 6 }      h + r - 1 >= 0, 6 - h >= 0
 std::vector<Constraint> constraints(const isl::basic_set& set);
+
+/// The least and the largest value of each dimension of \p set where its constraints are these bounds and no others; nothing where they are
+/// not, or contradict each other. Asks no integer program.
+///
+///   { [h, r] : 0 <= h <= 6 and r = 2 }      (0, 6), (2, 2)
+std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> stated_bounds(const isl::set& set);
 
 /// Pairs of dimensions of \p set that a constraint bounds the difference of, in both orders: of a triangle, of a band of a matrix.
 ///
