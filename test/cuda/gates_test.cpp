@@ -66,8 +66,9 @@ const char* const orders[] = {"A(m,k) * B(k,n)", "A(m,k) * B(n,k)", "A(k,m) * B(
 
 class GateOfUnits : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-/// A product of halves is computed by units for matrices, of which each loaded fragment feeds several. Where both operands
-/// are contiguous along the reduction, the machine has fewer addresses to compute.
+/// A product of halves is computed by units for matrices: by those of groups of warps, which read shared memory, four times for a block of
+/// 64 steps, or by those of warps, of which each loaded fragment feeds several. Where both operands are contiguous along the reduction,
+/// the machine has fewer addresses to compute. Results of 16 bits leave in rows of 16 bytes.
 TEST_P(GateOfUnits, MatrixProducts) {
   TC_NEEDS_NVRTC();
   const auto& [target, type] = GetParam();
@@ -76,10 +77,15 @@ TEST_P(GateOfUnits, MatrixProducts) {
     auto text = str("def mm(", type, "(N,N) A, ", type, "(N,N) B) -> (C) { C(m,n) +=! ", operands, " }");
     auto stats = kernels_of(text, {square, square}, "", target).at(0);
     SCOPED_TRACE(str(operands, "\n", to_string(stats)));
-    const auto products = stats.main_loop["HMMA"], fragments = stats.main_loop["LDSM"];
-    EXPECT_GT(fragments, 0);
-    EXPECT_GE(10 * products, 39 * fragments);
-    EXPECT_GE(stats.main_loop_share("HMMA"), operands == orders[1] ? 0.33 : 0.28);
+    if (target == std::string("cuda:sm_90")) {
+      EXPECT_EQ(stats.main_loop["HGMMA"], 4);
+    } else {
+      const auto products = stats.main_loop["HMMA"], fragments = stats.main_loop["LDSM"];
+      EXPECT_GT(fragments, 0);
+      EXPECT_GE(10 * products, 39 * fragments);
+      EXPECT_GE(stats.main_loop_share("HMMA"), operands == orders[1] ? 0.33 : 0.28);
+    }
+    EXPECT_TRUE(is_wide(stats, "STG"));
     EXPECT_EQ(stats.main_loop["BAR"], 1) << "copies run ahead";
     EXPECT_TRUE(is_wide(stats, "LDGSTS"));
     EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes + stats.stack_bytes, 0);

@@ -36,10 +36,13 @@ TEST(PriceFunction, ReadsAcrossRowsCostMore) {
   EXPECT_GT(*across, *along);
 }
 
-TEST(PriceFunction, NothingPricesAGpu) {
+TEST(PriceFunction, KernelsOfAGpuHavePricesOfTheirOwn) {
   CompileOptions options;
   options.target = Target::parse("cuda:sm_90");
-  EXPECT_FALSE(price_of(mm, {floats({64, 64}), floats({64, 64})}, options));
+  const auto small = price_of(mm, {floats({64, 64}), floats({64, 64})}, options);
+  const auto large = price_of(mm, {floats({2048, 2048}), floats({2048, 2048})}, options);
+  ASSERT_TRUE(small && large);
+  EXPECT_GT(*large, 20 * *small);
 }
 
 /// A library that is asked for by name counts as what its prices say, as in "auto".

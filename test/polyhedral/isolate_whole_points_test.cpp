@@ -67,5 +67,16 @@ TEST_F(IsolateWholePoints, TrianglesOrderTheirDimensions) {
   EXPECT_TRUE(ordered_dimensions(isl::set(ctx(), "{ U[i, j] : 0 <= i, j and i + j < 8 }")).empty());
 }
 
+TEST_F(IsolateWholePoints, BoundsAreThoseOfBoxes) {
+  const auto bounds = [&](const char* text) { return stated_bounds(isl::set(ctx(), text)); };
+  using Bounds = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(bounds("{ U[i, j] : -2 <= i < 8 and j = 3 }"), (Bounds{{-2, 7}, {3, 3}}));
+  EXPECT_EQ(bounds("{ U[i] : 3 <= 2i < 10 }"), (Bounds{{2, 4}}));
+  for (const char* other :
+       {"{ U[i, j] : 0 <= j <= i < 8 }", "{ U[i] : 0 <= i }", "{ U[i] : 0 <= i < 8 and i mod 2 = 0 }",
+        "{ U[i] : i = 0 or i = 5 }", "{ U[i] : 0 <= i < 0 }", "[n] -> { U[i] : 0 <= i < n }"})
+    EXPECT_FALSE(bounds(other)) << other;
+}
+
 }  // namespace
 }  // namespace tc::polyhedral
