@@ -7,6 +7,7 @@ if not torch.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
 import tensor_comprehensions as tc  # noqa: E402
+import tensor_comprehensions.torch  # noqa: E402, F401  (the backend "tc", which a bundle does not install)
 
 PRODUCT = "def mm({0}(M,K) A, {0}(K,N) B) -> ({1}(M,N) C) {{ C(m,n) +=! {1}(A(m,k)) * {1}(B(k,n)) }}"
 BATCHED = "def bmm({0}(B,M,K) X, {0}(B,K,N) W) -> (Y) {{ Y(b,m,n) +=! X(b,m,k) * W(b,k,n) }}"
