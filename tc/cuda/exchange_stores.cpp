@@ -1,6 +1,8 @@
 #include "tc/cuda/exchange_stores.h"
 
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "tc/base/str.h"
 
@@ -26,9 +28,37 @@ std::optional<std::int64_t> step(const Expr& e, const std::string& variable) {
   return number ? std::optional(*number) : std::nullopt;
 }
 
+/// The buffers that one store of a kernel writes and nothing else accesses: who has stored an element is then of no matter to its threads.
+class StoredOnce : public ir::IRVisitor {
+ public:
+  static std::set<std::string> of(const Stmt& body) {
+    StoredOnce visitor;
+    body.accept(&visitor);
+    std::set<std::string> result;
+    for (const auto& [name, stores] : visitor.stores_)
+      if (stores == 1 && !visitor.loaded_.count(name)) result.insert(name);
+    return result;
+  }
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Load* op) override {
+    loaded_.insert(op->name);
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::Store* op) override {
+    ++stores_[op->name];
+    ir::IRVisitor::visit(op);
+  }
+
+  std::map<std::string, int> stores_;
+  std::set<std::string> loaded_;
+};
+
 class Exchange : public ir::IRMutator {
  public:
-  explicit Exchange(const std::set<std::string>& aligned) : aligned_(aligned) {}
+  Exchange(const std::set<std::string>& aligned, std::set<std::string> stored_once)
+      : aligned_(aligned), stored_once_(std::move(stored_once)) {}
 
  private:
   using ir::IRMutator::visit;
@@ -66,7 +96,7 @@ class Exchange : public ir::IRMutator {
     if (loop.for_type != ir::ForType::Unrolled || !ir::is_const_zero(loop.min) || !extent || *extent % threads != 0)
       return false;
     if (!at || !ir::is_const_one(at->stride) || at->lanes != pair || !ir::is_const_one(store.predicate)) return false;
-    if (store.value.type().bits() != 16 || !aligned_.count(store.name)) return false;
+    if (store.value.type().bits() != 16 || !aligned_.count(store.name) || !stored_once_.count(store.name)) return false;
     if (step(at->base, thread) != pair || step(at->base, loop.name) != row) return false;
     const auto begin = ir::modulus_remainder(with(at->base, thread, 0));
     return begin.modulus % row == 0 && begin.remainder % row == 0;
@@ -99,6 +129,7 @@ class Exchange : public ir::IRMutator {
   }
 
   const std::set<std::string>& aligned_;
+  std::set<std::string> stored_once_;
   std::set<std::string> varying_;  ///< lets that threads of a warp may have different values of
   int count_ = 0;
 };
@@ -108,7 +139,7 @@ class Exchange : public ir::IRMutator {
 Stmt exchange_stores(const Stmt& body, const KernelShape& shape, const std::set<std::string>& aligned) {
   constexpr std::int64_t warp = 32;
   if (shape.block[0] != threads || shape.threads() % warp != 0) return body;
-  return Exchange(aligned).mutate(body);
+  return Exchange(aligned, StoredOnce::of(body)).mutate(body);
 }
 
 }  // namespace tc::cuda

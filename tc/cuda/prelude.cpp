@@ -51,9 +51,8 @@ constexpr PreludeFunction functions[] = {
     {"tc_store", "void tc_store(T* to, const tc_vector<T, N>& value)", "N elements at once, to aligned to N elements"},
 
     {"tc_store_exchanged", "void tc_store_exchanged(T* to, const T* words)",
-     "lane x of each four neighbouring lanes has 4 words of two elements of 16 bits and stores word x of all four, in "
-     "their order, at to, "
-     "aligned to 16. All 32 lanes call"},
+     "lane x of four neighbouring ones has 4 words of two elements of 16 bits and stores word x of all four, in their "
+     "order, at to, aligned to 16. All 32 lanes call"},
 
     {"tc_load_matrix_4", "void tc_load_matrix_4(unsigned* to, const void* row)",
      "to[i], i < 4, is word lane % 4 of row lane / 4 of matrix i of 8 rows of 16 bytes; row, in shared memory and "
@@ -385,7 +384,8 @@ TC_INLINE void tc_store_exchanged(T* to, const T* words) {
   static_assert(sizeof(T) == 2, "a word is two elements");
   const bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
   unsigned word[4];
-for (int i = 0; i < 4; ++i)
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
     word[i] = static_cast<unsigned short>(words[2 * i]) | static_cast<unsigned>(static_cast<unsigned short>(words[2 * i + 1])) << 16;
 #pragma unroll
   for (int i = 0; i < 4; i += 2) {

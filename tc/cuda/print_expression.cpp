@@ -239,7 +239,7 @@ Text KernelPrinter::call(const ir::Call* op) {
   for (int i = 0; i < static_cast<int>(op->args.size()); ++i) {
     const auto& arg = op->args[static_cast<std::size_t>(i)];
     const auto* pointee = takes_pointer(*name, i) ? arg.as<ir::Load>() : nullptr;
-    if (pointee && *name == "tc_store_exchanged" && !local_.count(pointee->name)) moved_at_once_.insert(pointee->name);
+    if (pointee && stores_at_once(*name, i)) moved_at_once_.insert(pointee->name);
     (first <= i && i < last ? of_template : args)
         .push_back(pointee ? address(pointee->name, pointee->index) : argument(arg));
   }

@@ -121,6 +121,8 @@ bool writes_through(const std::string& function, int index) {
   return index == 0 && function != "tc_matrix" && takes_pointer(function, index);
 }
 
+bool stores_at_once(const std::string& function, int index) { return function == "tc_store_exchanged" && index == 0; }
+
 int template_arguments(const std::string& function) {
   return is_group_product(function) ? 3 : function == "tc_copy_wait" || function == "tc_unit_wait" ? 1 : 0;
 }

@@ -24,6 +24,8 @@ std::optional<std::string> function_name(const std::string& name);
 bool takes_pointer(const std::string& function, int index);
 /// Does the prelude function \p function write through its pointer \p index?
 bool writes_through(const std::string& function, int index);
+/// Does it store 16 bytes there at once?
+bool stores_at_once(const std::string& function, int index);
 /// How many arguments of a prelude function behind those that are pointers to write to are template arguments:
 /// tc_copy_wait<2>(), tc_multiply_m64n64k16_bf16<16, 0, 0>(sums, a, b).
 int template_arguments(const std::string& function);

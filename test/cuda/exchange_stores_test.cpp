@@ -50,6 +50,13 @@ TEST(ExchangeStores, OthersStayAsTheyAre) {
   EXPECT_FALSE(exchanges(pairs(), {{1, 1, 1}, {8, 8, 1}})) << "a row has other threads";
   EXPECT_FALSE(exchanges(pairs(), {{1, 1, 1}, {4, 4, 1}})) << "a warp is not whole";
   EXPECT_FALSE(exchanges(pairs(), warps, {})) << "the tensor may begin anywhere";
+  EXPECT_FALSE(exchanges(ir::Block::make(pairs(), pairs())))
+      << "another thread would overwrite the element, without a barrier";
+  Expr element = ir::Load::make(UInt(16), "C", variable("thread_x"), Halide::Buffer<>(), ir::Parameter(),
+                                ir::const_true(), ir::ModulusRemainder());
+  Stmt copy =
+      ir::Store::make("D", element, variable("thread_x"), ir::Parameter(), ir::const_true(), ir::ModulusRemainder());
+  EXPECT_FALSE(exchanges(ir::Block::make(pairs(), copy))) << "a thread reads its own elements, without a barrier";
   EXPECT_FALSE(exchanges(ir::IfThenElse::make(variable("thread_y") < 3, pairs()))) << "some threads of a warp";
   Stmt own = ir::LetStmt::make("own", variable("thread_x") + 1, ir::IfThenElse::make(variable("own") < 3, pairs()));
   EXPECT_FALSE(exchanges(own)) << "some threads of a warp, by a let";

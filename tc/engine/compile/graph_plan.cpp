@@ -187,9 +187,7 @@ class LibraryParts {
 
  private:
   std::optional<double> seconds(const graph::Part& part) const {
-    const auto problem = problem_of(graph_, part, placed_);
-    if (!options_.target.grid) return price_problem(problem, options_);
-    return price_on_grid(problem.function, arguments_of(problem), options_of(problem, options_));
+    return price_problem(problem_of(graph_, part, placed_), options_);
   }
 
   const graph::Graph& graph_;
@@ -298,10 +296,8 @@ std::optional<GraphPlan> planned(const Function& function, const std::vector<Arg
   auto placed = place(plan.graph, arguments);
   placed.least = options.symbolic;
   limits.seconds = own_prices(plan.graph, placed, options);
-  if (!options.target.is_cuda()) {
-    limits.large = strategy::large_temporary(options.target);
-    limits.tie = strategy::tie_of_strips;
-  }
+  limits.large = strategy::large_temporary(options.target);
+  limits.tie = strategy::tie_of_strips;
   plan.parts = graph::partition(plan.graph, kind, limits);
   if (options.libraries != "none")
     placed.held = graph::held_tensors(plan.graph, names_of(options.constants), limits.apart);

@@ -88,7 +88,7 @@ LibraryChoice predicted_call(const Function& function, const std::optional<libra
   if (!result.call) return own_code("no library has a routine for it");
   auto how = options;
   how.libraries = "none";
-  const auto own = price_on_grid(std::make_shared<const Function>(function), arguments, how);
+  const auto own = price_function(std::make_shared<const Function>(function), arguments, how);
   if (!own || *own < library::least_gain * *result.seconds) return own_code("no library is predicted to be faster");
   return result;
 }

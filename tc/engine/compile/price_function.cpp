@@ -80,11 +80,30 @@ InLayouts make_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& size
   return {function, make_arguments(*function, inputs, {})};
 }
 
+/// price_function() on a GPU: the sum of the prices of kernels, or the predicted seconds of a routine.
+std::optional<double> price_on_grid(const std::shared_ptr<const Function>& function,
+                                    const std::vector<Argument>& arguments, const CompileOptions& options) {
+  if (options.libraries != "none")
+    if (const auto choice = choose_library_call(*function, arguments, options); choice.seconds) return choice.seconds;
+  auto how = options;
+  how.libraries = "none";
+  how.stages.verify = how.stages.keep_text = false;
+  how.stages.dump_directory.clear();
+  auto result = std::make_shared<std::optional<double>>();
+  map_launches(
+      function, arguments, how,
+      [result](CompileState& state) {
+        for (const auto& price : grid_prices_of(state)) *result = result->value_or(0) + price.seconds;
+      },
+      Phase::Choose);
+  return *result;
+}
+
 }  // namespace
 
 std::optional<double> price_function(const std::shared_ptr<const Function>& function,
                                      const std::vector<Argument>& arguments, const CompileOptions& options) {
-  if (options.target.is_cuda()) return price_on_grid(function, arguments, options);
+  if (options.target.grid) return price_on_grid(function, arguments, options);
   auto how = options;
   how.stages.verify = how.stages.keep_text = false;
   how.stages.dump_directory.clear();
@@ -115,24 +134,6 @@ std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state) {
     }
   }
   return result;
-}
-
-std::optional<double> price_on_grid(const std::shared_ptr<const Function>& function,
-                                    const std::vector<Argument>& arguments, const CompileOptions& options) {
-  if (options.libraries != "none")
-    if (const auto choice = choose_library_call(*function, arguments, options); choice.seconds) return choice.seconds;
-  auto how = options;
-  how.libraries = "none";
-  how.stages.verify = how.stages.keep_text = false;
-  how.stages.dump_directory.clear();
-  auto result = std::make_shared<std::optional<double>>();
-  map_launches(
-      function, arguments, how,
-      [result](CompileState& state) {
-        for (const auto& price : grid_prices_of(state)) *result = result->value_or(0) + price.seconds;
-      },
-      Phase::Choose);
-  return *result;
 }
 
 std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,

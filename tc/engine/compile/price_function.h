@@ -12,9 +12,11 @@
 namespace tc::engine {
 
 /// Seconds that a run of \p function, which holds no calls, may take on \p arguments: it is scheduled and mapped as \p options
-/// say, and strategy::price() sums its clusters. No pass is carried out and nothing is compiled or measured. Good for comparing
-/// programs that compute the same. Where options.libraries takes a routine for it, it is as many times as cheap as the prices of
-/// libraries tell; where they tell nothing, as dear as own code, or as moving its operands in each of its runs. Nothing where no model prices the target, or a quota ran out before the mapping.
+/// say, and the prices of its clusters are added: strategy::price() on a processor, strategy::grid_price() on a GPU. No pass is carried
+/// out and nothing is compiled or measured. Good for comparing programs that compute the same. Nothing where a quota ran out before the mapping.
+///
+/// Where options.libraries takes a routine for it: on a processor, it is as many times as cheap as the prices of libraries tell; where they
+/// tell nothing, as dear as own code, or as moving its operands in each of its runs. On a GPU, the predicted seconds of the routine.
 ///
 /// Throws as map_launches().
 std::optional<double> price_function(const std::shared_ptr<const Function>& function,
@@ -22,14 +24,6 @@ std::optional<double> price_function(const std::shared_ptr<const Function>& func
 
 /// Prices the kernels that are chosen for the clusters of \p state; none where isl fails or runs out of its quota.
 std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state);
-
-/// Seconds that the kernels of \p function, which holds no calls, may take on \p arguments on a GPU: it is scheduled and mapped as
-/// \p options say, and strategy::grid_price() sums its kernels. Where options.libraries takes a routine for it, the predicted
-/// seconds of that. Nothing is carried out, compiled or measured. Nothing where there is no price.
-///
-/// Throws as map_launches().
-std::optional<double> price_on_grid(const std::shared_ptr<const Function>& function,
-                                    const std::vector<Argument>& arguments, const CompileOptions& options);
 
 /// price_function() of \p def, without calls, for \p sizes with tensors in \p layouts, and dense ones else. Nothing, too, where it cannot
 /// take them.

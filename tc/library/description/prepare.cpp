@@ -48,31 +48,34 @@ std::unique_ptr<const PreparedCall> PreparedCall::hold(const std::vector<void*>&
   return std::unique_ptr<const PreparedCall>(new PreparedCall(call_, places_, std::move(held)));
 }
 
+template <typename Run>
+void PreparedCall::for_each_instance(void* const* arguments, const Run& run) const {
+  std::vector<std::byte*> pointers;
+  pointers.reserve(places_.size());
+  for (const auto& place : places_)
+    pointers.push_back(static_cast<std::byte*>(arguments[place.argument]) + place.bytes);
+  run_loops(pointers, 0, run);
+}
+
+template <typename Run>
+void PreparedCall::run_loops(std::vector<std::byte*>& pointers, std::size_t loop, const Run& run) const {
+  if (loop == call_.loops.size()) return run(reinterpret_cast<void* const*>(pointers.data()));
+  auto move = [&](std::int64_t times) {
+    for (std::size_t p = 0; p < pointers.size(); ++p) pointers[p] += places_[p].loop_bytes[loop] * times;
+  };
+  for (std::int64_t i = 0; i < call_.loops[loop]; ++i) {
+    run_loops(pointers, loop + 1, run);
+    move(1);
+  }
+  move(-call_.loops[loop]);
+}
+
 void PreparedCall::run(void* const* arguments, int threads) const {
   for_each_instance(arguments, [&](void* const* operands) { invocation_->run(operands, threads); });
 }
 
 void PreparedCall::enqueue(void* const* arguments, const Queue& queue) const {
   for_each_instance(arguments, [&](void* const* operands) { invocation_->enqueue(operands, queue); });
-}
-
-void PreparedCall::for_each_instance(void* const* arguments, const std::function<void(void* const*)>& run) const {
-  std::vector<std::byte*> pointers;
-  pointers.reserve(places_.size());
-  for (const auto& place : places_)
-    pointers.push_back(static_cast<std::byte*>(arguments[place.argument]) + place.bytes);
-  const std::function<void(std::size_t)> run_loops = [&](std::size_t loop) {
-    if (loop == call_.loops.size()) return run(reinterpret_cast<void* const*>(pointers.data()));
-    auto move = [&](std::int64_t times) {
-      for (std::size_t p = 0; p < pointers.size(); ++p) pointers[p] += places_[p].loop_bytes[loop] * times;
-    };
-    for (std::int64_t i = 0; i < call_.loops[loop]; ++i) {
-      run_loops(loop + 1);
-      move(1);
-    }
-    move(-call_.loops[loop]);
-  };
-  run_loops(0);
 }
 
 }  // namespace tc::library

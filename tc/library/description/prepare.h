@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,7 +36,10 @@ class PreparedCall {
       : call_(std::move(call)), places_(std::move(places)), invocation_(std::move(invocation)) {}
 
   /// Calls \p run with the pointers of the operands, once for each instance of the loops.
-  void for_each_instance(void* const* arguments, const std::function<void(void* const*)>& run) const;
+  template <typename Run>
+  void for_each_instance(void* const* arguments, const Run& run) const;
+  template <typename Run>
+  void run_loops(std::vector<std::byte*>& pointers, std::size_t loop, const Run& run) const;
 
   Call call_;
   std::vector<Place> places_;  ///< of the operands, then of those of post-ops

@@ -24,14 +24,14 @@ class TreeMaker {
     for (const auto& id : reductions()) rows.push_back(id);
     auto all = starts_;
     all.insert(all.end(), rows.begin(), rows.end());
-    auto node = isl::schedule::from_domain(instances(all)).root().child(0);
-    auto part = member(all, [&](const std::string& id) {
+    auto node = isl::schedule::from_domain(instances_of(scop_, all)).root().child(0);
+    auto part = member_of(scop_, all, [&](const std::string& id) {
       return contains(starts_, id) ? dimensions(scop_.statement(id).domain) - 1 : 0;
     });
     node = insert_band(node, {part}, {true}).child(0);
     isl::union_set_list filters(scop_.ctx(), static_cast<int>(starts_.size() + 1));
-    for (const auto& id : starts_) filters = filters.add(instances({id}));
-    node = node.insert_sequence(filters.add(instances(rows)));
+    for (const auto& id : starts_) filters = filters.add(instances_of(scop_, {id}));
+    node = node.insert_sequence(filters.add(instances_of(scop_, rows)));
     for (std::size_t i = 0; i < starts_.size(); ++i) {
       auto last = dimensions(scop_.statement(starts_[i]).domain) - 1;
       node = own_loops(node.child(static_cast<int>(i)).child(0), starts_[i], {last}).ancestor(2);
@@ -44,13 +44,6 @@ class TreeMaker {
   bool is_reduction(const std::string& id) const {
     return std::any_of(parts_.reductions.begin(), parts_.reductions.end(),
                        [&](const auto& reduction) { return reduction.statement == id; });
-  }
-
-  isl::union_set instances(const Ids& ids) const { return instances_of(scop_, ids); }
-  /// The function that takes each of \p ids to one of its iterators.
-  template <typename Iterator>
-  isl::union_pw_aff member(const Ids& ids, const Iterator& iterator) const {
-    return member_of(scop_, ids, iterator);
   }
 
   Ids reductions() const {
@@ -66,7 +59,7 @@ class TreeMaker {
     std::vector<isl::union_pw_aff> results, others;
     for (int i = 0; i < dimensions(statement.domain); ++i) {
       if (contains(done, i)) continue;
-      (contains(kept, i) ? results : others).push_back(member({id}, [&](const std::string&) { return i; }));
+      (contains(kept, i) ? results : others).push_back(member_of(scop_, {id}, [&](const std::string&) { return i; }));
     }
     auto node = leaf;
     if (!results.empty()) node = insert_band(node, results, std::vector<bool>(results.size(), true)).child(0);
@@ -84,12 +77,12 @@ class TreeMaker {
 
   /// band [n] { what the cluster does in an iteration } { reductions }
   schedule_node rows_tree(schedule_node leaf, const Ids& rows, const isl::schedule& old) const {
-    auto place = member(rows, [&](const std::string& id) { return cut_iterator(host_, parts_, id) + 1; });
+    auto place = member_of(scop_, rows, [&](const std::string& id) { return cut_iterator(host_, parts_, id) + 1; });
     auto node = insert_band(leaf, {place}, {false}).child(0);
     auto steps = steps_of(node_at(old, host_.path));
     add_reductions(steps);
     isl::union_set_list filters(scop_.ctx(), static_cast<int>(steps.size()));
-    for (const auto& step : steps) filters = filters.add(instances(step.ids));
+    for (const auto& step : steps) filters = filters.add(instances_of(scop_, step.ids));
     if (steps.size() == 1) return steps.front().tree(node).parent();
     node = node.insert_sequence(filters);
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -198,10 +191,10 @@ class TreeMaker {
   schedule_node shared_loops(const schedule_node& leaf, const Ids& ids, std::size_t count) const {
     std::vector<isl::union_pw_aff> members;
     for (std::size_t i = 0; i < count; ++i)
-      members.push_back(member(ids, [&](const std::string& id) { return loops_in_row(id)[i]; }));
+      members.push_back(member_of(scop_, ids, [&](const std::string& id) { return loops_in_row(id)[i]; }));
     auto node = members.empty() ? leaf : insert_band(leaf, members, std::vector<bool>(count, true)).child(0);
     isl::union_set_list filters(scop_.ctx(), static_cast<int>(ids.size()));
-    for (const auto& id : ids) filters = filters.add(instances({id}));
+    for (const auto& id : ids) filters = filters.add(instances_of(scop_, {id}));
     if (ids.size() > 1) node = node.insert_sequence(filters);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       auto below = ids.size() > 1 ? node.child(static_cast<int>(i)).child(0) : node;

@@ -30,8 +30,6 @@ bool is_worth_it(const polyhedral::Scop& scop, const polyhedral::ClusterView& cl
   return instances >= least_instances;
 }
 
-using Priced = PricedGridMapping;
-
 /// Do blocks of \p price begin so slowly that multiprocessors wait for them: in half of the time of all else, or more?
 bool begins_slowly(const GridPrice& price) {
   auto cycles = std::max(
@@ -40,7 +38,7 @@ bool begins_slowly(const GridPrice& price) {
 }
 
 /// \p best with half the blocks, as often as they begin slowly and that is cheaper.
-Priced with_fewer_blocks(const PricedCluster& cluster, Priced best) {
+PricedGridMapping with_fewer_blocks(const PricedCluster& cluster, PricedGridMapping best) {
   while (begins_slowly(best.price)) {
     auto half = with_half_the_blocks(best.mapping);
     auto price = grid_price(cluster, half);
@@ -57,7 +55,7 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
                                         const OperationsOfBodies& bodies) {
   auto rules = choose_grid_cluster(scop, cluster, *target.grid, options);
   PricedCluster priced(scop, cluster, target, bodies);
-  const Priced by_rules{rules, grid_price(priced, rules)};
+  const PricedGridMapping by_rules{rules, grid_price(priced, rules)};
   if (names_sizes(options) || !is_worth_it(scop, cluster)) return by_rules;
   auto best = by_rules;
   for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options))

@@ -1,6 +1,7 @@
 #include "tc/strategy/cpu/choose_strips.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -206,7 +207,7 @@ std::vector<Group> groups_from(const ClusteredScop& scop, const polyhedral::Depe
 /// Do \p options and \p target leave room for strips, and are there temporaries that need them?
 bool may_have_strips(const polyhedral::Scop& scop, const Target& target, const polyhedral::MappingOptions& options) {
   const bool named = !options.tile.empty() || !options.register_tile.empty() || !options.parallel_along.empty();
-  if (target.grid || named || options.fusion == polyhedral::FusionStrategy::Min || !options.parallel) return false;
+  if (named || options.fusion == polyhedral::FusionStrategy::Min || !options.parallel) return false;
   double bytes = 0;
   for (const auto& tensor : scop.tensors)
     if (is_temporary(tensor)) bytes += bytes_of(tensor);
@@ -215,7 +216,9 @@ bool may_have_strips(const polyhedral::Scop& scop, const Target& target, const p
 
 }  // namespace
 
-double large_temporary(const Target& target) { return static_cast<double>(target.l2_bytes) / 2; }
+double large_temporary(const Target& target) {
+  return target.grid ? std::numeric_limits<double>::infinity() : static_cast<double>(target.l2_bytes) / 2;
+}
 
 std::vector<Strips> choose_strips(const polyhedral::Scop& scheduled, const polyhedral::Dependences& dependences,
                                   const Target& target, const polyhedral::MappingOptions& options,

@@ -14,7 +14,8 @@ namespace tc::strategy {
 /// of two mappings are no more exact, and the tensor between then needs no memory.
 inline constexpr double tie_of_strips = 1.05;
 
-/// Bytes of a temporary from which on strips are looked for: half of the second cache of a core, as the other half is for its inputs.
+/// Bytes of a temporary from which on strips are looked for: half of the second cache of a core, as the other half is for its inputs; for
+/// a grid infinitely many.
 double large_temporary(const Target& target);
 
 /// The neighbouring clusters of \p scop, scheduled (clustered), whose dependences are \p dependences, that are to run together in strips (fuse_in_strips.h), in

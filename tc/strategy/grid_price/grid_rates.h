@@ -34,7 +34,8 @@ struct GridRates {
 /// it. Nothing is measured.
 ///
 /// Measured on an H100 (sm_90): hertz, by multiply-adds; memory_bytes, by a copy; blocks, by kernels of some 60000 to a million of them;
-/// words_under_way, by sums that few threads make of columns. On an H200: copy_latency, by products of 1024 cubed in 3, 4 and 6 slots. Other rows have these of sm_90 where they have none of their own.
+/// words_under_way, by sums that few threads make of columns. On an H200: copy_latency, by products of 1024 cubed in 3, 4 and 6
+/// slots. Other rows have these of sm_90 where they have none of their own.
 /// Products: of sm_90 0.62 of what its units of groups reach, W. Luo et al.; of others half of the dense peak that the white
 /// papers name for float16 with sums of float32.
 /// Other sources: throughputs of the CUDA C++ Programming Guide, "Arithmetic instructions"; clocks and bandwidths of NVIDIA's
