@@ -63,7 +63,7 @@ Target detect() {
 }
 
 const Target& detected() {
-  static const Target target = detect();
+  static const auto& target = *new Target(detect());
   return target;
 }
 
@@ -159,7 +159,7 @@ bool Target::runs_here() const {
 }
 
 const Target& Target::host() {
-  static const Target target = host_or_override();
+  static const auto& target = *new Target(host_or_override());
   return target;
 }
 

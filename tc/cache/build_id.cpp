@@ -60,7 +60,7 @@ std::string compute() {
 }  // namespace
 
 const std::string& compiler_build_id() {
-  static const std::string id = compute();
+  static const auto& id = *new std::string(compute());
   return id;
 }
 

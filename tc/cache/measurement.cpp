@@ -31,7 +31,7 @@ std::string processor_model() {
 }  // namespace
 
 Measurement measurement_here() {
-  static const std::string model = processor_model();
+  static const auto& model = *new std::string(processor_model());
   Measurement measured;
   measured.machine = model;
   measured.build = compiler_build_id();

@@ -73,7 +73,7 @@ std::vector<std::uint8_t> bitcode_of(const std::string& functions) {
 /// The lane functions for the instruction set of \p target, made once.
 const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target) {
   static ForkMutex& mutex = *new ForkMutex;
-  static std::map<std::tuple<const InstructionSet*, bool, bool>, std::vector<std::uint8_t>> made;
+  static auto& made = *new std::map<std::tuple<const InstructionSet*, bool, bool>, std::vector<std::uint8_t>>;
   std::lock_guard lock(mutex);
   auto& bitcode = made[{target.instructions, target.bf16_dot, target.int8_dot}];
   if (bitcode.empty()) bitcode = bitcode_of(lane_functions(target));
@@ -84,7 +84,7 @@ bool computes_on_lanes(const std::string& name) { return is_lane_function(name) 
 
 const std::vector<std::uint8_t>& tile_function_bitcode_once() {
   const NoFork making;
-  static const auto bitcode = bitcode_of(tile_functions());
+  static const auto& bitcode = *new auto(bitcode_of(tile_functions()));
   return bitcode;
 }
 

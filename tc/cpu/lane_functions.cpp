@@ -297,8 +297,8 @@ bool is_pointer_function(const std::string& name) {
 }
 
 bool is_lane_function(const std::string& name) {
-  static const std::set<std::string> others = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32",
-                                               "tc_dot_u8s8_i32"};
+  static const auto& others =
+      *new std::set<std::string>{"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32", "tc_dot_u8s8_i32"};
   for (const auto& known : names)
     if (name == "tc_" + known + "_f32" || name == "tc_" + known + "_f64") return true;
   return others.count(name) > 0 || is_pointer_function(name);

@@ -90,7 +90,7 @@ std::vector<RuntimeSymbol> make_symbols() {
 }  // namespace
 
 const std::vector<RuntimeSymbol>& runtime_symbols() {
-  static const auto symbols = make_symbols();
+  static const auto& symbols = *new auto(make_symbols());
   return symbols;
 }
 

@@ -87,7 +87,7 @@ std::string_view environment_choice() {
 /// As thread_choice(), but a choice that the environment names wrongly is Auto, because loops do not throw.
 ThreadChoice choice_of_loops() {
   if (int choice = wanted_choice.load(std::memory_order_relaxed); choice >= 0) return ThreadChoice(choice);
-  static const auto choice = choice_named(environment_choice()).value_or(ThreadChoice::Auto);
+  static const auto& choice = *new auto(choice_named(environment_choice()).value_or(ThreadChoice::Auto));
   return choice;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned local_load = 0x183, shared_load = 0x184, local_store = 0x187, branch = 0x147;
 
 const std::map<unsigned, const char*>& names() {
-  static const std::map<unsigned, const char*> table = {
+  static const auto& table = *new std::map<unsigned, const char*>{
       {0x020, "FMUL"},      {0x021, "FADD"},     {0x023, "FFMA"},      {0x02b, "DFMA"},      {0x024, "IMAD"},
       {0x025, "IMAD.WIDE"}, {0x037, "IMMA"},     {0x03b, "LDSM"},      {0x03c, "HMMA"},      {0x03e, "F2FP"},
       {0x03f, "DMMA"},      {0x044, "STSM"},     {0x0ca, "R2UR"},      {0x108, "MUFU"},      {0x118, "NOP"},

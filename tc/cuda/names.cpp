@@ -75,7 +75,7 @@ std::string identifier_like(std::string_view name) {
 }
 
 bool is_reserved(const std::string& identifier) {
-  static const auto reserved = make_reserved();
+  static const auto& reserved = *new auto(make_reserved());
   return reserved.count(identifier) || identifier.rfind("tc_", 0) == 0 || identifier.rfind("TC_", 0) == 0 ||
          identifier.find("__") != std::string::npos || (identifier[0] == '_' && identifier.size() > 1);
 }

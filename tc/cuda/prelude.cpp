@@ -456,7 +456,7 @@ std::span<const std::string_view> native_functions() { return natives; }
 std::span<const std::string_view> native_words() { return words; }
 
 std::string_view device_prelude() {
-  static const std::string text = str(common_text, group_products());
+  static const auto& text = *new std::string(str(common_text, group_products()));
   return text;
 }
 

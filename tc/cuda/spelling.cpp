@@ -19,7 +19,7 @@ using Halide::Type;
 
 /// The functions of the language that neither CUDA has by that name nor the prelude as tc_<name>.
 const std::map<std::string, std::string>& renamed_functions() {
-  static const std::map<std::string, std::string> table = {
+  static const auto& table = *new std::map<std::string, std::string>{
       {"tc_min", "tc_nan_min"},
       {"tc_max", "tc_nan_max"},
       {"tc_from_half_f32", "tc_from_half"},
@@ -65,7 +65,8 @@ std::string type_name(const Type& type) {
   if (type.is_bool()) return "bool";
   if (type.is_float() && type.bits() == 32) return "float";
   if (type.is_float() && type.bits() == 64) return "double";
-  static const std::map<int, std::string> words = {{8, "char"}, {16, "short"}, {32, "int"}, {64, "long long"}};
+  static const auto& words =
+      *new std::map<int, std::string>{{8, "char"}, {16, "short"}, {32, "int"}, {64, "long long"}};
   auto word = words.find(type.bits());
   if (!(type.is_int() || type.is_uint()) || word == words.end())
     throw InternalError(str("a value of type ", type, " in a kernel"));

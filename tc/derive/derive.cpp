@@ -38,10 +38,10 @@ struct Rule {
 };
 
 const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all{{summation_splits, 1},  {substitutions, 2},     {iterator_splits, 3},
-                                     {relaxed_bounds, 2},    {tightened_bounds, 2},  {traversal_merges, 1, 2},
-                                     {reassociations, 2, 2}, {expression_splits, 1}, {expression_merges, 2, 2},
-                                     {sum_merges, 2, 2},     {sum_factorings, 2, 2}};
+  static const auto& all = *new std::vector<Rule>{
+      {summation_splits, 1},     {substitutions, 2},       {iterator_splits, 3},   {relaxed_bounds, 2},
+      {tightened_bounds, 2},     {traversal_merges, 1, 2}, {reassociations, 2, 2}, {expression_splits, 1},
+      {expression_merges, 2, 2}, {sum_merges, 2, 2},       {sum_factorings, 2, 2}};
   return all;
 }
 

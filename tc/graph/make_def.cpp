@@ -276,7 +276,7 @@ lang::InlineContext inline_context(const Defs& defs) {
     return *found->second;
   };
   context.start_ranges = [&defs](const lang::Def& head) {
-    static const Cancellation none;
+    static const auto& none = *new Cancellation;
     return std::make_unique<halide_bridge::RangeInference>(head, defs.file->text, defs.file->name, none);
   };
   return context;

@@ -202,7 +202,7 @@ std::vector<Field> list_fields() {
 }  // namespace
 
 const std::vector<Field>& fields() {
-  static const std::vector<Field> result = list_fields();
+  static const auto& result = *new std::vector<Field>(list_fields());
   return result;
 }
 

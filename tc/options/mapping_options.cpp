@@ -129,7 +129,7 @@ struct MappingOptions::State {
 };
 
 MappingOptions::MappingOptions() {
-  static const auto defaults = std::make_shared<const State>(proto::MappingOptions());
+  static const auto& defaults = *new auto(std::make_shared<const State>(proto::MappingOptions()));
   state_ = defaults;
 }
 
@@ -165,11 +165,11 @@ MappingOptions MappingOptions::named(std::string_view strategy) {
 }
 
 const std::vector<std::string>& MappingOptions::strategies() {
-  static const std::vector<std::string> names = [] {
+  static const auto& names = *new std::vector<std::string>([] {
     std::vector<std::string> result;
     for (const auto& strategy : named_strategies) result.emplace_back(strategy.name);
     return result;
-  }();
+  }());
   return names;
 }
 
@@ -243,11 +243,11 @@ MappingOptions MappingOptions::with_batch_invariant(bool invariant) const { retu
 OptionValue MappingOptions::value(std::string_view name) const { return value_of(state_->message, find_field(name)); }
 
 const std::vector<std::string>& MappingOptions::names() {
-  static const std::vector<std::string> result = [] {
+  static const auto& result = *new std::vector<std::string>([] {
     std::vector<std::string> names;
     for (const auto& field : fields()) names.push_back(field.name());
     return names;
-  }();
+  }());
   return result;
 }
 

@@ -128,6 +128,22 @@ def test_plain_locks(lint, sources):
     assert not list(lint[0].plain_locks(sources({"tc/base/fork.h": text})))
 
 
+def test_destroyed_statics(lint, sources):
+    text = """struct S { static S make(int); };
+void f() {
+  static const std::map<int, std::string> a = {{1, "a"}};
+  static const auto b = make();
+  static S c;
+  static const auto& d = *new std::vector<int>{1};
+  static const int e = g();
+  static std::atomic<int> h{0};
+  static S* i = nullptr;
+}
+static const std::string j;
+"""
+    assert lines_of(lint[0].destroyed_statics(sources({"tc/a.cpp": text}))) == [3, 4, 5]
+
+
 @pytest.fixture
 def prose(lint):
     return importlib.import_module("lint.prose")

@@ -42,6 +42,7 @@ def all_findings(files):
     yield from rules.unused_includes(read, headers)
     shipped = {path: source for path, source in read.items() if path.startswith(("tc/", "python/", "tools/"))}
     yield from rules.plain_locks(shipped)
+    yield from rules.destroyed_statics(library)
     yield from rules.crowded_folders(files)
     yield from (rules.Finding(path, line, "prose", message) for path, line, message in prose.findings(ROOT, files))
 

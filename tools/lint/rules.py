@@ -172,6 +172,22 @@ def plain_locks(sources):
                           f"condition_variable_any ({OF_LOCKS})")
 
 
+_OWN_STATIC = re.compile(r"^[ \t]+static (?:const )?(?:auto|(?:std::)?[A-Za-z]\w*(?:<[^;(){}]*>)?) \w+(?= = |\{|;)", re.M)
+_TRIVIAL_STATIC = re.compile(r"static (?:const )?(?:bool|int|double|std::atomic<\w+>|std::size_t|std::u?int\d+_t) ")
+
+
+def destroyed_statics(sources):
+    """Objects local to functions, of types that have destructors, which exit() destroys while threads may use them."""
+    for path, source in sources.items():
+        for match in _OWN_STATIC.finditer(source.code):
+            rest = source.code[match.end():match.end() + 8]
+            if _TRIVIAL_STATIC.search(match.group()) or rest.startswith(" = new "):
+                continue
+            name = match.group().split()[-1]
+            yield Finding(path, source.code.count("\n", 0, match.start()) + 1, "destroyed-static",
+                          f"exit() destroys '{name}' while threads may use it: write 'static auto& {name} = *new ...'")
+
+
 def crowded_folders(files):
     """Folders of more than FILES_OF_A_FOLDER files under version control."""
     counts = {}

@@ -199,7 +199,8 @@ class Versions {
   /// Writes the reduction to a tensor of its own; \p statement becomes the joining of the two.
   void split(const std::string& tensor, ForwardStatement& statement, DType type,
              const std::vector<LoopDimension>& loops) {
-    static const std::map<ReductionOp, const char*> joins = {{ReductionOp::Min, "min"}, {ReductionOp::Max, "max"}};
+    static const auto& joins =
+        *new std::map<ReductionOp, const char*>{{ReductionOp::Min, "min"}, {ReductionOp::Max, "max"}};
     ForwardStatement reduction = statement;
     reduction.initialise = reduction.whole = true;
     reduction.target = names_.take(str(tensor, "_part"));

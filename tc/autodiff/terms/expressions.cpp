@@ -52,9 +52,9 @@ ExprPtr opposite(const ExprPtr& condition) {
   if (const auto* unary = std::get_if<Unary>(&condition->node); unary && unary->op == UnaryOp::Not) return unary->value;
   const auto* pair = std::get_if<Binary>(&condition->node);
   if (pair && pair->left->type && is_integer(*pair->left->type)) {
-    static const std::map<BinaryOp, BinaryOp> turned = {{BinaryOp::Lt, BinaryOp::Ge}, {BinaryOp::Ge, BinaryOp::Lt},
-                                                        {BinaryOp::Gt, BinaryOp::Le}, {BinaryOp::Le, BinaryOp::Gt},
-                                                        {BinaryOp::Eq, BinaryOp::Ne}, {BinaryOp::Ne, BinaryOp::Eq}};
+    static const auto& turned = *new std::map<BinaryOp, BinaryOp>{
+        {BinaryOp::Lt, BinaryOp::Ge}, {BinaryOp::Ge, BinaryOp::Lt}, {BinaryOp::Gt, BinaryOp::Le},
+        {BinaryOp::Le, BinaryOp::Gt}, {BinaryOp::Eq, BinaryOp::Ne}, {BinaryOp::Ne, BinaryOp::Eq}};
     if (auto found = turned.find(pair->op); found != turned.end())
       return binary(found->second, pair->left, pair->right);
   }

@@ -76,7 +76,7 @@ int SearchSpace::find(const std::string& option, int position) const {
 }
 
 const std::string& SearchSpace::value(const Choice& choice, const std::string& option, int position) const {
-  static const std::string none;
+  static const auto& none = *new std::string;
   int gene = find(option, position);
   return gene < 0 ? none : genes_[gene].values[choice[gene]];
 }

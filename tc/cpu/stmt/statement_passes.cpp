@@ -29,7 +29,7 @@ using Halide::Internal::Stmt;
 
 const std::vector<StatementPass>& statement_passes() {
   using Settings = StatementSettings;
-  static const std::vector<StatementPass> passes{
+  static const auto& passes = *new std::vector<StatementPass>{
       {"transpose_loads", [](const Stmt& body, const Settings&) { return transpose_loads(body); }, true},
       {"transpose_stores", [](const Stmt& body, const Settings&) { return transpose_stores(body); }, true},
       {"peel_recurrences", [](const Stmt& body, const Settings&) { return peel_recurrences(body); }, true},

@@ -98,17 +98,17 @@ std::vector<LaunchStage> all_stages() {
 }  // namespace
 
 const BackEnd& cpu_back_end() {
-  static const BackEnd back_end{.schedule_options = schedule_options,
-                                .fusion_criterion = fusion_criterion,
-                                .start_launch = start_launch,
-                                .stages = all_stages(),
-                                .final_stages = {},
-                                .aligned_anywhere = true,
-                                .runs_in_place = true,
-                                .binds_constants = true,
-                                .splits_residues = true,
-                                .runs_reductions_in_order = true,
-                                .machine = cpu_machine()};
+  static const auto& back_end = *new BackEnd{.schedule_options = schedule_options,
+                                             .fusion_criterion = fusion_criterion,
+                                             .start_launch = start_launch,
+                                             .stages = all_stages(),
+                                             .final_stages = {},
+                                             .aligned_anywhere = true,
+                                             .runs_in_place = true,
+                                             .binds_constants = true,
+                                             .splits_residues = true,
+                                             .runs_reductions_in_order = true,
+                                             .machine = cpu_machine()};
   return back_end;
 }
 

@@ -191,17 +191,17 @@ void build(CompileState& state) {
 }  // namespace
 
 const BackEnd& cuda_back_end() {
-  static const BackEnd back_end{.schedule_options = schedule_options,
-                                .fusion_criterion = fusion_criterion,
-                                .start_launch = start_launch,
-                                .stages = all_stages(),
-                                .final_stages = {{.name = "build", .step = "build", .run = build}},
-                                .aligned_anywhere = false,
-                                .runs_in_place = false,
-                                .binds_constants = false,
-                                .splits_residues = false,
-                                .runs_reductions_in_order = false,
-                                .machine = cuda_machine()};
+  static const auto& back_end = *new BackEnd{.schedule_options = schedule_options,
+                                             .fusion_criterion = fusion_criterion,
+                                             .start_launch = start_launch,
+                                             .stages = all_stages(),
+                                             .final_stages = {{.name = "build", .step = "build", .run = build}},
+                                             .aligned_anywhere = false,
+                                             .runs_in_place = false,
+                                             .binds_constants = false,
+                                             .splits_residues = false,
+                                             .runs_reductions_in_order = false,
+                                             .machine = cuda_machine()};
   return back_end;
 }
 

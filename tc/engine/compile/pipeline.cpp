@@ -111,13 +111,13 @@ const BackEnd& back_end_of(const Target& target) { return target.is_cuda() ? cud
 const MachineKind& machine_kind_of(const Target& target) { return back_end_of(target).machine; }
 
 const std::vector<Stage<CompileState>>& lower_stages() {
-  static const std::vector<Stage<CompileState>> stages = [] {
+  static const auto& stages = *new std::vector<Stage<CompileState>>([] {
     Stage<CompileState> stage;
     stage.name = stage.step = "lower";
     stage.run = lower;
     stage.print = [](const CompileState& state) { return halide_bridge::print(*state.program); };
     return std::vector{stage};
-  }();
+  }());
   return stages;
 }
 

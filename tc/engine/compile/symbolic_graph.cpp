@@ -45,7 +45,7 @@ class RangeGraphs {
 };
 
 RangeGraphs& range_graphs() {
-  static RangeGraphs graphs;
+  static auto& graphs = *new RangeGraphs;
   return graphs;
 }
 

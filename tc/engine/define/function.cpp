@@ -260,7 +260,7 @@ std::vector<Stage<DefineState>> make_stages() {
 }  // namespace
 
 const std::vector<Stage<DefineState>>& define_stages() {
-  static const std::vector<Stage<DefineState>> stages = make_stages();
+  static const auto& stages = *new std::vector<Stage<DefineState>>(make_stages());
   return stages;
 }
 

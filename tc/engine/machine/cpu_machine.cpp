@@ -17,13 +17,13 @@ cpu::MachineLimits limits(const Target& target, int threads, DType type) {
 }  // namespace
 
 const MachineKind& cpu_machine() {
-  static const MachineKind kind{.own_memory = false,
-                                .no_model = "",
-                                .shares_options = false,
-                                .code_tools = code_tools,
-                                .name = name,
-                                .circumstances = circumstances,
-                                .limits = limits};
+  static const auto& kind = *new MachineKind{.own_memory = false,
+                                             .no_model = "",
+                                             .shares_options = false,
+                                             .code_tools = code_tools,
+                                             .name = name,
+                                             .circumstances = circumstances,
+                                             .limits = limits};
   return kind;
 }
 

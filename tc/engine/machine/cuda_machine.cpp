@@ -37,13 +37,13 @@ cpu::MachineLimits limits(const Target&, int, DType) { return {}; }
 }  // namespace
 
 const MachineKind& cuda_machine() {
-  static const MachineKind kind{.own_memory = true,
-                                .no_model = "the model is of a CPU's caches, not of a GPU's",
-                                .shares_options = true,
-                                .code_tools = code_tools,
-                                .name = cuda::device_name,
-                                .circumstances = circumstances,
-                                .limits = limits};
+  static const auto& kind = *new MachineKind{.own_memory = true,
+                                             .no_model = "the model is of a CPU's caches, not of a GPU's",
+                                             .shares_options = true,
+                                             .code_tools = code_tools,
+                                             .name = cuda::device_name,
+                                             .circumstances = circumstances,
+                                             .limits = limits};
   return kind;
 }
 

@@ -153,11 +153,25 @@ void at_exit() {
   if (!registry().ended.exchange(true)) stop_all_work();
 }
 
+/// Belongs to the main thread: exit() destroys the thread-local objects of its caller before all statics, also before those
+/// that work has made since watch_exit().
+struct EndOfMainThread {
+  ~EndOfMainThread() {
+    if (::gettid() == ::getpid()) at_exit();
+  }
+};
+
+void watch_main_thread() { [[maybe_unused]] thread_local EndOfMainThread end; }
+
+/// The main thread is, as a rule, the one that loads this library.
+[[maybe_unused]] const bool watched_from_the_start = (watch_main_thread(), true);
+
 /// Statics that work makes are destroyed before what was registered earlier runs, so each work registers, until there can be
 /// no such statics any more.
 void watch_exit(Registry& all) {
   constexpr int most_watches = 4096;
   if (all.watches < most_watches && std::atexit(at_exit) == 0) ++all.watches;
+  watch_main_thread();
 }
 
 }  // namespace

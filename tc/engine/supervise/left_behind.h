@@ -9,7 +9,8 @@
 namespace tc::engine {
 
 /// The working threads, including threads that were left behind. At the end of the process, threads that do not stop
-/// are halted in compiler code, so that they neither use freed objects nor hold a lock of the allocator.
+/// are halted in compiler code, so that they neither use freed objects nor hold a lock of the allocator. A main thread that
+/// ends by pthread_exit() ends the process in this sense.
 
 /// Registers \p thread (gettid()) as working; \p stop requests its end. Throws CancelledError at the end of the
 /// process.

@@ -29,7 +29,7 @@ const std::map<std::string, std::function<Vec(const Arguments&, Accuracy)>>& wid
   using namespace line::wide;
   using One = Vec (*)(const Vec&, Accuracy);
   using Two = Vec (*)(const Vec&, const Vec&, Accuracy);
-  static const auto table = [] {
+  static const auto& table = *new auto([] {
     std::map<std::string, std::function<Vec(const Arguments&, Accuracy)>> result;
     const std::map<std::string, One> unary = {
         {"exp", exp},         {"exp2", exp2},   {"exp10", exp10},     {"expm1", expm1},   {"sinh", sinh},
@@ -46,13 +46,13 @@ const std::map<std::string, std::function<Vec(const Arguments&, Accuracy)>>& wid
     for (const auto& [name, function] : binary)
       result[name] = [f = function](const Arguments& x, Accuracy a) { return f(x[0], x[1], a); };
     return result;
-  }();
+  }());
   return table;
 }
 
 /// Exact functions, of both types.
 const Table& exact_functions() {
-  static const Table table = {
+  static const auto& table = *new Table{
       {"floor", unary(line::floor)},
       {"ceil", unary(line::ceil)},
       {"trunc", unary(line::trunc)},
@@ -76,7 +76,7 @@ const Table& exact_functions() {
 
 /// Functions with operations on float32 values only.
 const Table& narrow_functions() {
-  static const Table table = {
+  static const auto& table = *new Table{
       {"exp2", unary(line::exp2)},         {"exp10", unary(line::exp10)},     {"log2", unary(line::log2)},
       {"log10", unary(line::log10)},       {"exp", unary(line::exp)},         {"log", unary(line::log)},
       {"tanh", unary(line::tanh)},         {"sigmoid", unary(line::sigmoid)}, {"silu", unary(line::silu)},

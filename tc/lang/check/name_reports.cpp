@@ -8,7 +8,7 @@
 namespace tc::lang {
 
 std::string as_reduction(std::string_view id) {
-  static const std::map<std::string_view, std::string_view> operators = {
+  static const auto& operators = *new std::map<std::string_view, std::string_view>{
       {"sum", "+=!"},    {"add", "+=!"},    {"prod", "*=!"},         {"product", "*=!"},
       {"max", "max=!"},  {"amax", "max=!"}, {"reduce_max", "max=!"}, {"min", "min=!"},
       {"amin", "min=!"}, {"any", "||=!"},   {"all", "&&=!"},         {"reduce_sum", "+=!"}};

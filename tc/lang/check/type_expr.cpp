@@ -225,10 +225,10 @@ class Typer {
   bool check_bits(const Typed& operand, const std::string& symbol) {
     const DType type = natural_type(operand);
     if (is_integer(type)) return true;
-    static const std::map<std::string, std::string> instead = {{"&", "the logical operators are && and ||"},
-                                                               {"|", "the logical operators are && and ||"},
-                                                               {"^", "a power is written x ** y"},
-                                                               {"~", "a negation is written !x"}};
+    static const auto& instead = *new std::map<std::string, std::string>{{"&", "the logical operators are && and ||"},
+                                                                         {"|", "the logical operators are && and ||"},
+                                                                         {"^", "a power is written x ** y"},
+                                                                         {"~", "a negation is written !x"}};
     const auto help = instead.find(symbol);
     const bool is_xor = symbol == "^" && type == DType::Bool;
     report({.code = "TC108",

@@ -277,7 +277,7 @@ const void* MathFunction::address_f32() const {
 }
 
 const std::vector<MathFunction>& math_functions() {
-  static const std::vector<MathFunction> table = make_table();
+  static const auto& table = *new std::vector<MathFunction>(make_table());
   return table;
 }
 

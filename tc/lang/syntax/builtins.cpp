@@ -36,7 +36,7 @@ std::vector<Builtin> make_builtins() {
 }  // namespace
 
 const std::vector<Builtin>& builtins() {
-  static const std::vector<Builtin> all = make_builtins();
+  static const auto& all = *new std::vector<Builtin>(make_builtins());
   return all;
 }
 

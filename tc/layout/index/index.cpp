@@ -41,7 +41,7 @@ std::optional<Division> only_division(const Index& index) {
 
 /// \p expr, made by this file or read before, once more.
 Index read_again(const ExprPtr& expr, const IteratorRanges& ranges) {
-  static const std::map<std::string, Index> none;
+  static const auto& none = *new std::map<std::string, Index>;
   return read_index(expr, {none, ranges, [](const ExprPtr& part) { return part; }});
 }
 

@@ -12,7 +12,7 @@ using Pairings = std::vector<Pairing>;
 constexpr std::size_t most_pairings = 64;
 
 bool commutes(const std::string& function) {
-  static const std::set<std::string> all = {"+", "*", "max", "min", "fmax", "fmin"};
+  static const auto& all = *new std::set<std::string>{"+", "*", "max", "min", "fmax", "fmin"};
   return all.count(function) > 0;
 }
 

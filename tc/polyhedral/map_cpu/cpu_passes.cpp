@@ -96,7 +96,7 @@ Scop mark_outermost(const Scop& scop, CpuCluster& cluster) {
 }  // namespace
 
 const std::vector<CpuPass>& cpu_passes() {
-  static const std::vector<CpuPass> passes{
+  static const auto& passes = *new std::vector<CpuPass>{
       {"privatise_reduction", privatise_lanes},
       {"block_reduction", block_reductions},
       {"stage_tensor", stage_tensors},

@@ -100,7 +100,7 @@ GridKernel GridCluster::kernel() const {
 }
 
 const std::vector<GridPass>& grid_passes() {
-  static const std::vector<GridPass> passes{
+  static const auto& passes = *new std::vector<GridPass>{
       {"reduce_in_block", reduce, GridLaws::Statements},    {"stage_tensor", stage, GridLaws::Statements},
       {"copy_reads", copy, GridLaws::Statements},           {"grid_tree", spread, GridLaws::Threads},
       {"hold_in_registers", hold, GridLaws::Threads},       {"promote_in_block", promote, GridLaws::Threads},

@@ -24,7 +24,7 @@ class LineReader {
 
   bool at_end() const { return next_ == words_.size(); }
   const std::string& peek() const {
-    static const std::string none;
+    static const auto& none = *new std::string;
     return at_end() ? none : words_[next_];
   }
 

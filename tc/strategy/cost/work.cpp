@@ -15,14 +15,14 @@ using Count = std::int64_t Work::*;
 
 /// The kinds of operations and their names, in the order in which they are told.
 const std::vector<std::pair<const char*, Count>>& kinds() {
-  static const std::vector<std::pair<const char*, Count>> all = {{"adds", &Work::adds},
-                                                                 {"multiplies", &Work::multiplies},
-                                                                 {"fused", &Work::fused},
-                                                                 {"divisions", &Work::divisions},
-                                                                 {"square_roots", &Work::square_roots},
-                                                                 {"functions", &Work::functions},
-                                                                 {"comparisons", &Work::comparisons},
-                                                                 {"integers", &Work::integers}};
+  static const auto& all = *new std::vector<std::pair<const char*, Count>>{{"adds", &Work::adds},
+                                                                           {"multiplies", &Work::multiplies},
+                                                                           {"fused", &Work::fused},
+                                                                           {"divisions", &Work::divisions},
+                                                                           {"square_roots", &Work::square_roots},
+                                                                           {"functions", &Work::functions},
+                                                                           {"comparisons", &Work::comparisons},
+                                                                           {"integers", &Work::integers}};
   return all;
 }
 
@@ -79,23 +79,24 @@ Work of_binary(lang::BinaryOp op, DType operands) {
 
 /// One call of the built-in function \p name on values of \p type.
 Work of_call(const std::string& name, DType type) {
-  static const std::map<std::string, std::vector<Count>> special = {{"fma", {&Work::fused}},
-                                                                    {"fdivide", {&Work::divisions}},
-                                                                    {"sqrt", {&Work::square_roots}},
-                                                                    {"rsqrt", {&Work::square_roots, &Work::divisions}},
-                                                                    {"fdim", {&Work::adds, &Work::comparisons}},
-                                                                    {"min", {&Work::comparisons}},
-                                                                    {"max", {&Work::comparisons}},
-                                                                    {"fmin", {&Work::comparisons}},
-                                                                    {"fmax", {&Work::comparisons}},
-                                                                    {"relu", {&Work::comparisons}},
-                                                                    {"clamp", {&Work::comparisons, &Work::comparisons}},
-                                                                    {"isnan", {&Work::comparisons}},
-                                                                    {"isinf", {&Work::comparisons}},
-                                                                    {"abs", {}},
-                                                                    {"fabs", {}},
-                                                                    {"copysign", {}},
-                                                                    {"popcount", {&Work::integers}}};
+  static const auto& special =
+      *new std::map<std::string, std::vector<Count>>{{"fma", {&Work::fused}},
+                                                     {"fdivide", {&Work::divisions}},
+                                                     {"sqrt", {&Work::square_roots}},
+                                                     {"rsqrt", {&Work::square_roots, &Work::divisions}},
+                                                     {"fdim", {&Work::adds, &Work::comparisons}},
+                                                     {"min", {&Work::comparisons}},
+                                                     {"max", {&Work::comparisons}},
+                                                     {"fmin", {&Work::comparisons}},
+                                                     {"fmax", {&Work::comparisons}},
+                                                     {"relu", {&Work::comparisons}},
+                                                     {"clamp", {&Work::comparisons, &Work::comparisons}},
+                                                     {"isnan", {&Work::comparisons}},
+                                                     {"isinf", {&Work::comparisons}},
+                                                     {"abs", {}},
+                                                     {"fabs", {}},
+                                                     {"copysign", {}},
+                                                     {"popcount", {&Work::integers}}};
   auto found = special.find(name);
   if (found == special.end()) return on(type, &Work::functions);
   Work work;

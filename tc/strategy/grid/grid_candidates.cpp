@@ -21,12 +21,14 @@ using Sizes = std::vector<std::int64_t>;
 
 /// Threads of a block, as the option names them; none: as rules choose.
 const std::vector<Sizes>& shapes_of_blocks() {
-  static const std::vector<Sizes> shapes = {{}, {32}, {64}, {128}, {512}, {32, 4}, {32, 8}, {64, 4}, {16, 16}, {8, 32}};
+  static const auto& shapes =
+      *new std::vector<Sizes>{{}, {32}, {64}, {128}, {512}, {32, 4}, {32, 8}, {64, 4}, {16, 16}, {8, 32}};
   return shapes;
 }
 /// Accumulators of a thread along rows and columns, and iterations of a block of the reduction.
 const std::vector<Sizes>& tiles_of_threads() {
-  static const std::vector<Sizes> tiles = {{8, 8}, {8, 4}, {4, 8}, {4, 4}, {4, 2}, {2, 4}, {2, 8}, {8, 2}, {2, 2}};
+  static const auto& tiles =
+      *new std::vector<Sizes>{{8, 8}, {8, 4}, {4, 8}, {4, 4}, {4, 2}, {2, 4}, {2, 8}, {8, 2}, {2, 2}};
   return tiles;
 }
 constexpr std::int64_t blocks_of_reductions[] = {8, 16, 32};

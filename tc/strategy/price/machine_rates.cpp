@@ -131,7 +131,8 @@ MachineRates narrow_registers() {
 }  // namespace
 
 const std::vector<MachineRates>& known_rates() {
-  static const std::vector<MachineRates> rows{narrow_registers(), middle_registers(), wide_registers(), zen4()};
+  static const auto& rows =
+      *new std::vector<MachineRates>{narrow_registers(), middle_registers(), wide_registers(), zen4()};
   return rows;
 }
 
