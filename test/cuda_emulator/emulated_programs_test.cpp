@@ -64,7 +64,7 @@ class EmulatedProgram : public testing::Test {
         engine::CompileOptions options;
         options.target = Target::parse(variant.target);
         options.mapping = options::MappingOptions::parse(variant.options);
-        options.stages.verify = run == 0;  // sizes after the first have the laws of the same passes
+        options.stages.verify = are_laws_sampled(path_, run, true);
         if (!variant.aligned) options.unaligned = all_names(*function);
         auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
         try {

@@ -9,6 +9,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/halide_bridge/laws/verify_body.h"
 
 namespace tc::engine::kernel_body_faults_test {
 namespace {
@@ -166,12 +167,22 @@ const Fault faults[] = {
     {"AnotherFragmentOfUnits", fill_another_fragment, by_units, of_units, "a matrix unit ", DType::BFloat16},
 };
 
+/// What the stage itself runs behind raise.
+void verify_bodies(const CompileState& state) {
+  for (const auto& kernel : state.launches[0].grid().kernels)
+    halide_bridge::verify_body(*kernel.body, *kernel.ast, kernel.kernel->scop, *state.program,
+                               {kernel.kernel->grid, kernel.kernel->block, kernel.kernel->warp_size});
+}
+
+/// The invariants of all stages as a compile checks them, or that of body accesses alone, which takes less time.
+enum class Laws { OfTheStage, OfTheBody };
+
 /// What the compile of the program of \p fault says behind raise, "" where it goes on.
-std::string raised(const Fault& fault) {
+std::string raised(const Fault& fault, Laws how) {
   auto function = define(fault.program).functions.front();
   CompileOptions options;
   options.target = Target::parse("cuda:sm_90");
-  options.stages.verify = true;
+  options.stages.verify = how == Laws::OfTheStage;
   Mutator mutator;
   fault.plant(mutator);
   options.stages.mutate = [&](const std::string& stage, CompileState& state) {
@@ -179,6 +190,7 @@ std::string raised(const Fault& fault) {
     if (stage != "raise") return;
     for (auto& kernel : state.launches[0].grid().kernels)
       kernel.body = std::make_shared<Stmt>(mutator.mutate(*kernel.body));
+    if (how == Laws::OfTheBody) verify_bodies(state);
   };
   std::vector<TensorSpec> inputs;
   for (const auto& shape : fault.shapes) inputs.push_back(contiguous(fault.type, shape));
@@ -197,7 +209,7 @@ std::string raised(const Fault& fault) {
 class KernelBodyFaults : public testing::TestWithParam<Fault> {};
 
 TEST_P(KernelBodyFaults, AreFound) {
-  auto message = raised(GetParam());
+  auto message = raised(GetParam(), Laws::OfTheBody);
   EXPECT_NE(message.find(str("law 'body accesses' is broken: ", GetParam().found)), std::string::npos) << message;
 }
 
@@ -206,10 +218,15 @@ TEST(KernelBodies, OfRightKernelsAreAccepted) {
   for (const auto& fault : faults)
     if (seen.insert(fault.program).second) {
       EXPECT_EQ(
-          raised({"None", [](Mutator& mutator) { mutator.done = true; }, fault.program, fault.shapes, "", fault.type}),
+          raised({"None", [](Mutator& mutator) { mutator.done = true; }, fault.program, fault.shapes, "", fault.type},
+                 Laws::OfTheBody),
           "")
           << fault.program;
     }
+}
+
+TEST(KernelBodies, AreCheckedByTheStage) {
+  EXPECT_NE(raised(faults[4], Laws::OfTheStage).find("behind stage 'raise': "), std::string::npos);
 }
 
 /// Digits of threads that no unit has, behind the check of mappings.

@@ -9,6 +9,7 @@ seed=${2:-}
 seed=${seed:-$(date +%s)}
 minutes=${3:-}
 cd "$(dirname "$0")/../.."
+export TC_ALL_RUNS=1
 
 # kind, program, tests, variables of the first seed and of the count, count of a long run and of a round
 generators="
@@ -96,12 +97,13 @@ while read -r kind program tests first_of count_of count _; do
 done <<<"$generators"
 
 export TC_FUZZ_SEED=$seed
-TC_ALL_RUNS=1 run programs '*'
-TC_ALL_RUNS=1 run cuda 'KernelOfProgram.*'
-TC_ALL_RUNS=1 run cuda_emulator '*HostPrelude*'
+run programs '*'
+run cuda 'KernelOfProgram.*'
+run cuda_emulator '*HostPrelude*'
 TC_ALL_INSTRUCTIONS=1 run engine '*SpecialValues*'
-TC_ALL_RUNS=1 run engine '*EachKind*'
-TC_ALL_RUNS=1 run emulated_programs 'EmulatedPrograms.*:EmulatedImages.*:*UnitPrograms*:UnitNests*:*GroupPrograms*:GroupGate*:*GridCandidates*'
+run engine '*EachKind*'
+run proof 'CorruptedEvidence.*'
+run emulated_programs 'EmulatedPrograms.*:EmulatedImages.*:*UnitPrograms*:UnitNests*:*GroupPrograms*:GroupGate*:*GridCandidates*'
 TC_ALL_INSTRUCTIONS=1 TC_MATH_ROUNDS=8 run cpu 'Errors.*:VectorMathTest.*:*ExpandDivisions*:StridedKernels.*'
 TC_FUZZ_SECONDS=300 run entry_points '*'
 TC_CACHE_KILLS=1000 run cache 'Crash.*'

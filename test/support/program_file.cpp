@@ -52,6 +52,10 @@ bool is_sampled(const std::filesystem::path& path, std::size_t variant, std::siz
   return variant < usual ? variant == (number_of(path) + run) % usual : run == 0;
 }
 
+bool are_laws_sampled(const std::filesystem::path& path, std::size_t run, bool gpus) {
+  return all_runs_are_taken() || (run == 0 && (number_of(path) % 2 == 1) == gpus);
+}
+
 ProgramFile read_program(const std::filesystem::path& path) {
   ProgramFile program;
   std::ifstream in(path);

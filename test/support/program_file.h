@@ -40,6 +40,10 @@ std::size_t number_of(const std::filesystem::path& path);
 /// program asks for, are taken for its first run.
 bool is_sampled(const std::filesystem::path& path, std::size_t variant, std::size_t run, std::size_t usual);
 
+/// Are the invariants checked in the compiles of the program at \p path for its run number \p run? They take most of a compile, so
+/// they are for the first run, as later sizes meet the same passes: of programs with even numbers on CPUs, of the others on \p gpus.
+bool are_laws_sampled(const std::filesystem::path& path, std::size_t run, bool gpus);
+
 ProgramFile read_program(const std::filesystem::path& path);
 /// The programs below \p folder, sorted by their numbers.
 std::vector<std::filesystem::path> program_paths(const std::filesystem::path& folder);
