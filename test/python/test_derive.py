@@ -261,7 +261,7 @@ def test_defs_and_iterators_of_one_name_are_kept_apart():
 
 @pytest.mark.parametrize("how", [
     {},
-    {"constants": ["W"], "derive": 2},
+    {"constants": ["W"], "derive": 1},
     pytest.param({"derive": 2}, marks=pytest.mark.long),
     pytest.param({"libraries": "auto", "derive": 3}, marks=pytest.mark.long),
 ])

@@ -120,7 +120,8 @@ def kernel(name, *shapes, **how):
     return tc.compile(getattr(T, name), *[tc.spec(shape) for shape in shapes], target="cuda:sm_90", cache=False, **how)
 
 
-@pytest.mark.parametrize("name, shapes", [(name, shapes) for name, *shapes in FAMILY])
+@pytest.mark.parametrize("name, shapes", [
+    pytest.param(name, shapes, marks=pytest.mark.long if shapes[0] == (512, 512) else ()) for name, *shapes in FAMILY])
 def test_nests_of_kernels_are_read_back(name, shapes):
     chosen = kernel(name, *shapes)
     given = kernel(name, *shapes, nest=chosen.nest)
