@@ -1,13 +1,16 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 
 #include "tc/base/error.h"
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/cpu/code_counts.h"
+#include "tc/cpu/code_memory.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/llvm_expected.h"
 #include "tc/cpu/llvm_target.h"
@@ -25,12 +28,18 @@ T& check_reference(llvm::Expected<T&> value) {
   return *value;
 }
 
+llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> object_layer(llvm::orc::ExecutionSession& session,
+                                                                     const llvm::Triple&) {
+  const auto memory = [] { return std::make_unique<CodeMemory>(); };
+  return std::make_unique<llvm::orc::RTDyldObjectLinkingLayer>(session, memory);
+}
+
 /// The linker of the process: a library of runtime functions, and one library for each loaded object.
 class Linker {
  public:
   Linker() {
     initialize_llvm();
-    jit_ = check(llvm::orc::LLJITBuilder().create());
+    jit_ = check(llvm::orc::LLJITBuilder().setObjectLinkingLayerCreator(object_layer).create());
     runtime_ = &check_reference(jit_->createJITDylib("tc_runtime"));
     auto& session = jit_->getExecutionSession();
     llvm::orc::SymbolMap symbols;

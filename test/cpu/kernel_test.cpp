@@ -1,11 +1,14 @@
 #include "tc/cpu/kernel.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 
@@ -299,6 +302,41 @@ TEST_F(KernelTest, SeveralThreadsCompileAtOnce) {
     });
   for (auto& thread : threads) thread.join();
   for (const auto& failure : failures) EXPECT_EQ(failure, "");
+}
+
+/// Leaves free one page of the address space, and more than 2 GiB below it the rest.
+void leave_one_page_above() {
+  constexpr std::size_t page = 4096, block = std::size_t{3} << 30;
+  const auto map = [](std::size_t size) {
+    return static_cast<char*>(mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  };
+  const char* below = map(block);
+  char* last = nullptr;
+  for (std::size_t size = std::size_t{1} << 24; size >= page; size /= 16)
+    for (char* place = map(size);; place = map(size)) {
+      if (place < below) {
+        munmap(place, size);
+        break;
+      }
+      last = place;
+    }
+  munmap(last, page);
+}
+
+/// Code reaches its constants by offsets of 32 bits.
+TEST_F(KernelTest, CodeLiesBesideItsConstantsWhereverThereIsRoom) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer has its own map of the address space";
+#endif
+  const auto code = pointwise(16, 8, read("A", {"i"}) * 3.5f + read("B", {"i"})).compile("avx2");
+  const auto run = [&] {
+    leave_one_page_above();
+    const auto kernel = load_kernel(code);
+    std::vector<float> a(16, 2.0f), b(16, 1.0f), c(16);
+    std::array<void*, 3> tensors{a.data(), b.data(), c.data()};
+    std::exit(kernel.function(tensors.data()) == 0 && c == std::vector<float>(16, 8.0f) ? 7 : 8);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(7), "");
 }
 
 TEST_F(KernelTest, ObjectCodeRoundTrip) {

@@ -16,7 +16,7 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 
 /// Lanes farther apart are loaded one by one, by this pass's rule and by Halide's.
-constexpr std::int64_t most_apart = 4;
+constexpr std::int64_t widest_stride = 4;
 
 /// A strided vector: element i is number start + first + i * apart of the buffer.
 struct Strided {
@@ -28,7 +28,7 @@ struct Strided {
   static std::optional<Strided> of(const ir::Load& load) {
     const auto* ramp = load.index.as<ir::Ramp>();
     const auto* apart = ramp ? ir::as_const_int(ramp->stride) : nullptr;
-    bool near = apart && *apart >= 2 && *apart <= most_apart && ramp->base.type().is_scalar();
+    bool near = apart && *apart >= 2 && *apart <= widest_stride && ramp->base.type().is_scalar();
     if (!near || !ir::is_const_one(load.predicate)) return std::nullopt;
     Expr base = ir::simplify(ramp->base);
     const auto* sum = base.as<ir::Add>();
