@@ -10,6 +10,7 @@
 #include "tc/cpu/stmt/drop_zero_sums.h"
 #include "tc/cpu/stmt/expand_divisions.h"
 #include "tc/cpu/stmt/hide_negative_bases.h"
+#include "tc/cpu/stmt/jam_ragged_loops.h"
 #include "tc/cpu/stmt/launder_buffers.h"
 #include "tc/cpu/stmt/mask_sums.h"
 #include "tc/cpu/stmt/multiply_tiles.h"
@@ -35,6 +36,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"peel_recurrences", [](const Stmt& body, const Settings&) { return peel_recurrences(body); }, true},
       {"unswitch_guards", [](const Stmt& body, const Settings&) { return unswitch_guards(body); }, true},
       {"drop_zero_sums", [](const Stmt& body, const Settings&) { return drop_zero_sums(body); }},
+      {"jam_ragged_loops", [](const Stmt& body, const Settings&) { return jam_ragged_loops(body); }},
       {"carry_values", [](const Stmt& body, const Settings&) { return carry_values(body); }},
       {"prefetch",
        [](const Stmt& body, const Settings& how) {

@@ -178,6 +178,24 @@ class Counter : public ir::IRVisitor {
   const ProgramStatement& statement_;
 };
 
+/// Iterations of the ragged loop of \p statement, if the loops of all its rows together make one pass over the range; 1 without one.
+double mean_trips(const ProgramStatement& statement) {
+  if (!statement.ragged) return 1;
+  const auto used = halide_bridge::variable_names({statement.ragged->begin, statement.ragged->end});
+  double result = static_cast<double>(statement.ragged->range.extent);
+  for (std::size_t i = 0; i < statement.iterators.size(); ++i)
+    if (used.count(statement.iterators[i]))
+      result /= static_cast<double>(std::max<std::int64_t>(statement.domain[i].extent, 1));
+  return std::max(result, 1.0);
+}
+
+BodyOperations times(BodyOperations operations, double factor) {
+  for (auto* count : {&operations.simple, &operations.divisions, &operations.functions, &operations.of_value})
+    *count *= factor;
+  if (factor > 1) operations.invariants.clear();
+  return operations;
+}
+
 }  // namespace
 
 strategy::OperationsOfBodies body_operations(const halide_bridge::Program& program) {
@@ -190,7 +208,7 @@ strategy::OperationsOfBodies body_operations(const halide_bridge::Program& progr
       bool fused = statement.value.defined() && guarded(statement.value).as<ir::Mul>();
       if (adds && !fused) counter.result.simple += is_extreme(statement) ? extreme_operations : 1;
       if (adds && is_extreme(statement)) counter.result.of_value = extreme_of_value;
-      result[statement.id] = counter.result;
+      result[statement.id] = times(counter.result, mean_trips(statement));
     }
   return result;
 }

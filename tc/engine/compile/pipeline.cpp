@@ -7,6 +7,7 @@
 #include "tc/halide_bridge/lower/extract_scop.h"
 #include "tc/halide_bridge/lower/hoist_invariants.h"
 #include "tc/halide_bridge/lower/lower.h"
+#include "tc/halide_bridge/lower/ragged_updates.h"
 #include "tc/halide_bridge/lower/running_reductions.h"
 #include "tc/halide_bridge/lower/scatter_matches.h"
 #include "tc/halide_bridge/lower/split_residues.h"
@@ -39,7 +40,8 @@ bool are_same(const std::vector<Halide::Expr>& a, const std::vector<Halide::Expr
 bool is_same(const halide_bridge::ProgramStatement& a, const halide_bridge::ProgramStatement& b) {
   return a.id == b.id && a.kind == b.kind && a.target == b.target && a.iterators == b.iterators &&
          a.domain == b.domain && a.loops == b.loops && is_same(a.value, b.value) &&
-         are_same(a.subscripts, b.subscripts) && are_same(a.conditions, b.conditions);
+         are_same(a.subscripts, b.subscripts) && are_same(a.conditions, b.conditions) &&
+         a.ragged.has_value() == b.ragged.has_value();
 }
 
 /// Did the pass that made \p after of \p before leave all statements as they were?
@@ -61,17 +63,19 @@ void lower(CompileState& state) {
     if (!is_same(program, rewritten)) state.rewrites.emplace_back(pass);
     program = std::move(rewritten);
   };
-  if (state.back_end->splits_residues && state.symbolic.empty()) {
-    std::set<std::string> named(state.mapping.parallel_along.begin(), state.mapping.parallel_along.end());
-    named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
+  std::set<std::string> named(state.mapping.parallel_along.begin(), state.mapping.parallel_along.end());
+  named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
+  if (state.back_end->splits_residues && state.symbolic.empty())
     rewrite("split_residues", halide_bridge::split_residues(program, named));
-  }
   if (state.back_end->runs_reductions_in_order) {
     rewrite("running_reductions", halide_bridge::running_reductions(program));
     rewrite("triangular_updates", halide_bridge::triangular_updates(program));
   }
   rewrite("scatter_matches", halide_bridge::scatter_matches(program));
   rewrite("hoist_invariants", halide_bridge::hoist_invariants(program, !state.mapping.batch_invariant));
+  const bool in_vectors = state.back_end->runs_reductions_in_order;
+  const halide_bridge::RaggedOptions ragged{named, in_vectors ? state.target.vector_bytes() : 0, in_vectors};
+  rewrite("ragged_updates", halide_bridge::ragged_updates(program, ragged));
   state.program = std::make_shared<halide_bridge::Program>(std::move(program));
   for (auto& launch : state.program->launches)
     std::erase_if(launch.statements,

@@ -160,7 +160,7 @@ SymbolicLane SymbolicAst::value(const Site& site, const SiteRun& run) {
   site_ = &site;
   if (site.statement->body == Statement::Body::Identity) return {};
   if (site.statement->body == Statement::Body::Copy) return {std::nullopt, copied(site, run)};
-  if (!site.source) throw Undecided();
+  if (!site.source || site.source->ragged) throw Undecided();
   for (std::size_t i = 0; i < site.source->iterators.size(); ++i)
     evaluator_.variables[site.source->iterators[i]] = {{run.iterators.at(i), {}}};
   next_read_ = 0;

@@ -281,9 +281,14 @@ polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, co
   const AccessBuilder builder(result.domain, statement.iterators);
   result.write = builder.element(program.tensor(statement.target), statement.subscripts, result.domain);
   ReadCollector collector(program, builder, statement.iterators, result.domain);
+  if (const auto& loop = statement.ragged) {
+    result.uneven = iterators_in({loop->begin, loop->end}, statement.iterators);
+    loop->begin.accept(&collector);
+    loop->end.accept(&collector);
+  }
   if (statement.value.defined()) {
     statement.value.accept(&collector);
-    result.product = statement.kind == Kind::Update && is_product(statement.value) &&
+    result.product = statement.kind == Kind::Update && !statement.ragged && is_product(statement.value) &&
                      polyhedral::ordered_dimensions(result.domain).empty();
   }
   if (!result.write.exact) {
@@ -326,6 +331,8 @@ Touched touched_by(const Launch& launch) {
     if (statement.kind == ProgramStatement::Kind::Update) result.read.insert(statement.target);
     for (const auto& subscript : statement.subscripts) subscript.accept(&names);
     if (statement.value.defined()) statement.value.accept(&names);
+    if (statement.ragged) statement.ragged->begin.accept(&names);
+    if (statement.ragged) statement.ragged->end.accept(&names);
   }
   return result;
 }

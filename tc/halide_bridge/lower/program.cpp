@@ -92,7 +92,9 @@ std::string print_statement(const ProgramStatement& statement) {
   for (const auto& subscript : statement.subscripts) subscripts.push_back(print_expr(subscript));
   std::vector<std::string> conditions;
   for (const auto& condition : statement.conditions) conditions.push_back(print_expr(condition));
-  const std::string where = conditions.empty() ? "" : str(" where ", join(conditions, " and "));
+  std::string where = conditions.empty() ? "" : str(" where ", join(conditions, " and "));
+  if (const auto& loop = statement.ragged)
+    where += str(" for ", loop->iterator, " from ", print_expr(loop->begin), " to ", print_expr(loop->end));
   return str(statement.id, '[', join(iterators), where, "]: ", statement.target, '(', join(subscripts), ") ",
              print_assign(statement), ' ', print_right_side(statement));
 }

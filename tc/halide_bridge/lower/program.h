@@ -2,6 +2,7 @@
 
 #include <Halide.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ struct ProgramTensor {
 
   /// Do symbolic sizes decide the extent of \p dimension?
   bool is_symbolic(std::size_t dimension) const { return !extents.empty() && extents.at(dimension).defined(); }
+};
+
+/// A loop inside of a statement, in order: `iterator` is no iterator of the statement. Its bounds, Int(64), may read tensors; where they
+/// leave `range` they are moved to its ends, so that subscripts of the iterator stay in their tensors.
+struct RaggedLoop {
+  std::string iterator;
+  lang::IntegerRange range;
+  Halide::Expr begin, end;  ///< from begin to end - 1
+  int lanes = 1;            ///< iterations at a time, where no lanes run along an iterator of the statement
 };
 
 /// A statement `target(subscripts) = value` over the box of its iterators.
@@ -50,6 +60,7 @@ struct ProgramStatement {
   /// Each of one iterator and symbolic sizes, or of two iterators in order: of the box, the instances for which all hold.
   std::vector<Halide::Expr> conditions = {};
   std::vector<lang::OrderedLoop> loops = {};  ///< around it, outermost first
+  std::optional<RaggedLoop> ragged = {};      ///< an Update joins its value once for each iteration
 };
 
 /// A rank-0 bool temporary that is true after its launch if a data-dependent subscript left its tensor.

@@ -113,6 +113,50 @@ Stmt write_value(const Place& place, const Tensor& target, const Bounded& at, Ex
   return store(words, at, value, one_element ? Lanes() : lanes);
 }
 
+/// \p body, in which \p names have their values.
+Stmt with_names(const std::vector<std::pair<std::string, Expr>>& names, Stmt body) {
+  for (auto name = names.rbegin(); name != names.rend(); ++name)
+    body = ir::LetStmt::make(name->first, name->second, body);
+  return body;
+}
+
+/// \p body in \p loop.
+Stmt looped(const RaisedLoop& loop, const Stmt& body) {
+  return with_names(loop.names, ir::For::make(loop.name, loop.first.expr, loop.trips.expr, ir::ForType::Serial,
+                                              Halide::DeviceAPI::None, body));
+}
+
+/// A buffer of \p count elements that hold values for \p target.
+Tensor kept_lanes(const Tensor& target, int count) {
+  Tensor result;
+  result.name = value_name("kept");
+  result.type = compute_type(target.type);
+  result.min = {0};
+  result.extent = {count};
+  result.strides = {1};
+  result.storage = Tensor::Storage::Local;
+  result.padded = true;
+  return result;
+}
+
+/// The ragged loop of \p raised, in vectors where it has lanes: each lane has a sum of its own, and the sum of these goes to element \p at of
+/// \p target, once.
+Stmt summed_first(const Place& place, const Tensor& target, const Bounded& at, const Raised& raised) {
+  const auto op = place.statement.op;
+  const Lanes& running = raised.loop->lanes;
+  const Lanes all{running.count, {}, {}};
+  const Tensor kept = kept_lanes(target, all.count);
+  const Bounded lanes{all.count > 1 ? ir::Ramp::make(0, 1, all.count) : Expr(0), 0, all.count - 1};
+  const Expr none = broadcast(identity(op, kept.type), all.count);
+  Expr value = broadcast(raised.value, all.count);
+  if (running.tail.defined()) value = ir::Select::make(running.tail, value, none);
+  const Stmt step = store(kept, lanes, combine(op, load(kept, lanes, all), value), all);
+  const Stmt run = looped(*raised.loop, with_names(raised.names, step));
+  const Stmt write = write_value(place, target, at, load(kept, lanes, all), all);
+  return ir::Allocate::make(kept.name, storage_type(kept.type), Halide::MemoryType::Stack, {Expr(all.count)},
+                            ir::const_true(), ir::Block::make({store(kept, lanes, none, all), run, write}));
+}
+
 }  // namespace
 
 Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, const Program& program,
@@ -124,10 +168,11 @@ Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, cons
   if (const auto* same = at.expr.as<ir::Broadcast>()) at.expr = same->value;
   auto raised = raise_instance(place, program, *found.tensor, lanes);
   if (!statement.write.exact) at = simplified(add(at, raised.offset));
-  Stmt result = write_value(place, *found.tensor, at, raised.value, lanes);
-  for (auto name = raised.names.rbegin(); name != raised.names.rend(); ++name)
-    result = ir::LetStmt::make(name->first, name->second, result);
-  return result;
+  const bool writes_once = statement.combined_iterator >= 0 || (raised.loop && raised.loop->lanes.count > lanes.count);
+  if (raised.loop && writes_once) return summed_first(place, *found.tensor, at, raised);
+  const Stmt write = write_value(place, *found.tensor, at, raised.value, raised.loop ? raised.loop->lanes : lanes);
+  const Stmt result = with_names(raised.names, write);
+  return raised.loop ? looped(*raised.loop, result) : result;
 }
 
 }  // namespace tc::halide_bridge

@@ -49,6 +49,19 @@ class ValueRaiser : public ir::IRMutator {
 
   Expr raise(const Expr& value) { return mutate(value); }
 
+  /// \p loop, whose iterator later values may have.
+  RaisedLoop raise(const RaggedLoop& loop) {
+    RaisedLoop result;
+    const Bounded begin = named_bound("begin", loop, loop.begin, result),
+                  end = named_bound("end", loop, loop.end, result);
+    if (lanes_.count == 1 && loop.lanes > 1 && place_.statement.write.exact)
+      run_along(loop, begin, end, result);
+    else
+      run_over(loop, begin, end, result);
+    result.lanes = lanes_;
+    return result;
+  }
+
   /// Elements of the target of \p source from the first along its subscripts that are not affine, whose variables
   /// \p names gets.
   Bounded offset(const ProgramStatement& source, std::vector<std::pair<std::string, Expr>>& names) {
@@ -175,6 +188,53 @@ class ValueRaiser : public ir::IRMutator {
     return Node::make(a, b);
   }
 
+  /// \p bound, moved into the range of \p loop, by a name.
+  Bounded named_bound(const char* wish, const RaggedLoop& loop, const Expr& bound, RaisedLoop& result) {
+    const auto lowest = exactly(loop.range.min), highest = exactly(loop.range.min + loop.range.extent);
+    auto value = minimum(maximum(integer(bound), lowest), highest);
+    value = within(value.expr, value.low, value.high);
+    result.names.emplace_back(value_name(wish), value.expr);
+    value.expr = ir::Variable::make(value.expr.type(), result.names.back().first);
+    return value;
+  }
+
+  /// Makes \p result one iteration of \p loop after the other. Where its bounds differ by lane, all iterations of any lane.
+  void run_over(const RaggedLoop& loop, Bounded begin, Bounded end, RaisedLoop& result) {
+    match(begin, end);
+    const auto last = std::max(loop.range.min, loop.range.min + loop.range.extent - 1);
+    result.name = value_name(loop.iterator);
+    const Bounded at = iterators_[loop.iterator] = variable(result.name, loop.range.min, last);
+    if (begin.expr.type().is_vector()) {
+      const Expr each = broadcast(at.expr, begin.expr.type().lanes());
+      lanes_ = lanes_.guarded(ir::And::make(ir::LE::make(begin.expr, each), ir::LT::make(each, end.expr)));
+      begin.expr = over_lanes(ReductionOp::Min, begin.expr, exactly(begin.high));
+      end.expr = over_lanes(ReductionOp::Max, end.expr, exactly(end.low));
+    }
+    result.first = begin;
+    result.trips = maximum(subtract(end, begin), exactly(0));
+  }
+
+  /// Makes \p result so many iterations of \p loop at a time as it has lanes.
+  void run_along(const RaggedLoop& loop, const Bounded& begin, const Bounded& end, RaisedLoop& result) {
+    const auto vectors =
+        divide(add(maximum(subtract(end, begin), exactly(0)), exactly(loop.lanes - 1)), exactly(loop.lanes));
+    result.name = value_name(loop.iterator);
+    result.first = exactly(0);
+    result.trips = vectors;
+    const Bounded at = add(
+        begin, multiply(variable(result.name, 0, std::max<std::int64_t>(vectors.high, 1) - 1), exactly(loop.lanes)));
+    const Expr each = ir::Ramp::make(at.expr, ir::make_one(at.expr.type()), loop.lanes);
+    iterators_[loop.iterator] = {each, loop.range.min,
+                                 std::max(loop.range.min, loop.range.min + loop.range.extent - 1)};
+    lanes_ = {loop.lanes, ir::LT::make(each, broadcast(Halide::cast(at.expr.type(), end.expr), loop.lanes)), {}};
+  }
+
+  /// The least or the largest of the lanes of \p bound that run; \p other of none.
+  Expr over_lanes(ReductionOp op, const Expr& bound, const Bounded& other) const {
+    const Expr none = ir::make_const(bound.type(), other.low);
+    return combine_lanes(op, lanes_.tail.defined() ? ir::Select::make(lanes_.tail, bound, none) : bound);
+  }
+
   Expr running_or_one(const Expr& divisor) const {
     Expr runs = lanes_.running();
     if (divisor.type().is_scalar() || ir::is_const(divisor) || !runs.defined()) return divisor;
@@ -274,6 +334,15 @@ class ValueRaiser : public ir::IRMutator {
     return result;
   }
 
+  /// Are \p subscripts, which inside() made, in \p tensor also in lanes that do not run? Those that \p reads are; others are if they have
+  /// one value for all lanes, of which one runs.
+  bool are_inside(const Tensor& tensor, const std::vector<Bounded>& subscripts, const std::vector<bool>& reads) const {
+    if (!tensor.elements.is_null() || lanes_.guard.defined()) return false;
+    for (std::size_t i = 0; i < subscripts.size(); ++i)
+      if (tensor.extent[i] <= 0 || (!reads[i] && subscripts[i].expr.type().is_vector())) return false;
+    return true;
+  }
+
   /// \p extent - 1 as \p type, 0 of none.
   Expr last_index(const Expr& extent, Halide::Type type) {
     const Bounded last = maximum(subtract(integer(extent), exactly(1)), exactly(0));
@@ -302,7 +371,8 @@ class ValueRaiser : public ir::IRMutator {
     }
     const Tensor* tensor = &place_.scop.tensor(op->name);
     for (std::size_t i = 0; i < subscripts.size(); ++i) subscripts[i] = inside(subscripts[i], *tensor, i, reads[i]);
-    Expr value = load(op == moved_ ? as_words(*tensor) : *tensor, simplified(address(*tensor, subscripts)), lanes_);
+    const Lanes lanes = are_inside(*tensor, subscripts, reads) ? Lanes{lanes_.count, {}, {}} : lanes_;
+    Expr value = load(op == moved_ ? as_words(*tensor) : *tensor, simplified(address(*tensor, subscripts)), lanes);
     for (auto name = names.rbegin(); name != names.rend(); ++name)
       value = ir::Let::make(name->first, name->second, value);
     return value;
@@ -392,7 +462,10 @@ Tensor as_words(Tensor tensor) {
 Raised raise_source(const Place& place, const Program& program, const Lanes& lanes) {
   const ProgramStatement& source = find_source(program, place.statement.source);
   ValueRaiser raiser(place, program, source, lanes);
-  Raised result{raiser.raise(source.value), exactly(0), {}};
+  Raised result;
+  if (source.ragged) result.loop = raiser.raise(*source.ragged);
+  result.value = raiser.raise(source.value);
+  result.offset = exactly(0);
   if (!place.statement.write.exact) result.offset = raiser.offset(source, result.names);
   return result;
 }
@@ -400,6 +473,8 @@ Raised raise_source(const Place& place, const Program& program, const Lanes& lan
 Expr raise_read(const Place& place, const Program& program, bool as_bits, const Lanes& lanes) {
   const ProgramStatement& source = find_source(program, place.statement.source);
   ReadFinder finder(place.statement.source_read);
+  if (source.ragged) source.ragged->begin.accept(&finder);
+  if (source.ragged) source.ragged->end.accept(&finder);
   source.value.accept(&finder);
   if (!finder.read) throw InternalError(str("statement ", place.statement.id, " copies what its source does not read"));
   return ValueRaiser(place, program, source, lanes).raise_read(finder.read, as_bits);

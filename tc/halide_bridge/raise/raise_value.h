@@ -2,6 +2,7 @@
 
 #include <Halide.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,11 +35,20 @@ SiteAddress site_address(const Place& place, const isl::ast_expr& access);
 /// \p tensor as it lies in memory: halves are words of 16 bits.
 polyhedral::Tensor as_words(polyhedral::Tensor tensor);
 
+/// A loop of `trips` iterations over the variable `name`.
+struct RaisedLoop {
+  std::string name;
+  Bounded first, trips;
+  std::vector<std::pair<std::string, Halide::Expr>> names;  ///< the variables of the bounds, in order
+  Lanes lanes;                                              ///< that run in an iteration
+};
+
 /// What the source of a statement computes at a place, and where it writes.
 struct Raised {
   Halide::Expr value;
   Bounded offset;  ///< elements of the target from the element that the site tells to the one that is written
   std::vector<std::pair<std::string, Halide::Expr>> names;  ///< the variables of `offset`, in order
+  std::optional<RaisedLoop> loop = {};                      ///< around the statement
 };
 
 /// The source of the statement at \p place: its iterators become those of the site, its reads loads.

@@ -463,7 +463,8 @@ bool needs_inlining(const Def& def) {
 }  // namespace
 
 Def inline_calls(const Def& def, const File& file, const InlineContext& context) {
-  return needs_inlining(def) ? Inliner(def, file, context).run() : without_short_forms(def);
+  const Def plain = without_short_forms(def);
+  return needs_inlining(def) ? Inliner(plain, file, context).run() : plain;
 }
 
 }  // namespace tc::lang

@@ -64,7 +64,8 @@ bool is_weak_int(const ExprPtr& expr) {
   return std::all_of(parts.begin(), parts.end(), is_weak_int);
 }
 
-/// The weak \p expr with every literal of \p type. Integers among floats keep integer arithmetic and are converted.
+}  // namespace
+
 ExprPtr give_type(const ExprPtr& expr, DType type) {
   if (expr->type) return cast_to(expr, type);
   if (is_float(type) && is_weak_int(expr)) return cast_to(give_type(expr, natural_int(expr)), type);
@@ -73,8 +74,6 @@ ExprPtr give_type(const ExprPtr& expr, DType type) {
   const ExprPtr rebuilt = with_children(expr, parts);
   return make_expr(rebuilt->node, expr->range, type);
 }
-
-}  // namespace
 
 ExprPtr cast_to(const ExprPtr& expr, DType type) {
   if (expr->type == type) return expr;

@@ -3,7 +3,9 @@
 #include <bit>
 
 #include "tc/base/str.h"
+#include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/operators.h"
+#include "tc/lang/syntax/scatter.h"
 
 namespace tc::lang {
 namespace {
@@ -47,6 +49,54 @@ ExprPtr without_own_short_form(const ExprPtr& expr) {
   return literal && is_bitwise(pair->op) ? as_arithmetic(expr, *pair, literal->value) : expr;
 }
 
+/// The elements that the bounds of \p range read.
+std::vector<ExprPtr> elements_of(const RangeClause& range) {
+  std::vector<ExprPtr> result;
+  for (const ExprPtr& bound : {range.low, range.high})
+    for_each_expr(bound, [&](const ExprPtr& expr) {
+      if (std::holds_alternative<Access>(expr->node)) result.push_back(expr);
+    });
+  return result;
+}
+
+/// Does \p clause state a range that is another one for each instance: one bounded by elements or by other indices?
+bool differs_by_instance(const Clause& clause) {
+  const auto* range = std::get_if<RangeClause>(&clause.node);
+  bool result = range && !elements_of(*range).empty();
+  if (range)
+    for (const ExprPtr& bound : {range->low, range->high})
+      for_each_expr(bound, [&](const ExprPtr& expr) {
+        const auto* name = std::get_if<Name>(&expr->node);
+        result = result || (name && name->kind == Name::Kind::Iterator);
+      });
+  return result;
+}
+
+/// range.low <= index && index < range.high
+ExprPtr is_in(const RangeClause& range) {
+  const auto compare = [&](BinaryOp op, const ExprPtr& bound) {
+    const ExprPtr index = make_expr(Name{range.index, Name::Kind::Iterator}, bound->range, DType::Int64);
+    return make_expr(Binary{op, index, cast_to(bound, DType::Int64)}, bound->range, DType::Bool);
+  };
+  const ExprPtr begun = compare(BinaryOp::Ge, range.low), not_ended = compare(BinaryOp::Lt, range.high);
+  return make_expr(Binary{BinaryOp::And, begun, not_ended}, range.low->range, DType::Bool);
+}
+
+/// \p assignment, a reduction, without ranges that differ by instance: its value is the operator's identity outside of them.
+void write_out_instance_ranges(Assignment& assignment) {
+  std::vector<Clause> elements;
+  for (auto clause = assignment.clauses.rbegin(); clause != assignment.clauses.rend(); ++clause) {
+    if (!differs_by_instance(*clause)) continue;
+    const auto& range = std::get<RangeClause>(clause->node);
+    const DType type = *assignment.rhs->type;
+    const ExprPtr none = give_type(identity_value(*assignment.reduction, type), type);
+    assignment.rhs = make_expr(Select{is_in(range), assignment.rhs, none}, assignment.rhs->range, type);
+    for (const auto& element : elements_of(range)) elements.push_back({ExistsClause{element}, element->range});
+  }
+  std::erase_if(assignment.clauses, differs_by_instance);
+  assignment.clauses.insert(assignment.clauses.end(), elements.begin(), elements.end());
+}
+
 }  // namespace
 
 ExprPtr without_short_forms(const ExprPtr& expr) {
@@ -65,6 +115,7 @@ Statement without_short_forms(const Statement& statement) {
   if (!assignment) return statement;
   Assignment result = *assignment;
   result.rhs = without_short_forms(result.rhs);
+  if (result.reduction) write_out_instance_ranges(result);
   for (auto& clause : result.clauses)
     std::visit(overloaded{[](RangeClause&) {}, [](auto& x) { x.value = without_short_forms(x.value); }}, clause.node);
   return {std::move(result), statement.range, statement.loops};

@@ -2,7 +2,7 @@
 
 #include "tc/lang/syntax/tree.h"
 
-/// Operators that are short for others.
+/// Operators and ranges that are short for others.
 namespace tc::lang {
 
 /// The typed \p expr without operators that others say as well, so that ranges, dependences and gradients see through them:
@@ -12,7 +12,10 @@ namespace tc::lang {
 ///
 /// Each is exact for every value of the type. What no arithmetic says, as `x >> n` and `x & 5`, stays as it is.
 ExprPtr without_short_forms(const ExprPtr& expr);
-/// The same in all of \p statement.
+/// The same in all of \p statement, and ranges of reductions that elements or other indices bound as conditions:
+///
+///   before  Y(r) += X(j) where j in P(r):P(r+1)
+///   after   Y(r) += j >= P(r) && j < P(r+1) ? X(j) : 0 where exists P(r), exists P(r+1)
 Statement without_short_forms(const Statement& statement);
 /// \p def with the same done in its statements.
 Def without_short_forms(Def def);

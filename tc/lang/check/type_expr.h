@@ -21,6 +21,9 @@ Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode);
 
 /// \p expr (typed), in an implicit Cast if it is not of \p type.
 ExprPtr cast_to(const ExprPtr& expr, DType type);
+/// \p expr, which literals may leave without a type, with every literal of \p type. Integers among floats keep integer arithmetic and are
+/// converted.
+ExprPtr give_type(const ExprPtr& expr, DType type);
 
 /// \p typed as an expression of exactly \p type: a literal adapts, another value gets an implicit Cast.
 /// Reports a literal that does not fit; null then.

@@ -74,6 +74,8 @@ struct Statement {
   /// in its loops.
   bool padded = false;
   std::vector<OrderedLoop> loops = {};  ///< outermost first
+  /// The iterators that decide how many iterations a loop inside of an instance has: no lanes run along them.
+  std::vector<int> uneven = {};
 };
 
 /// An array: logical indices in a box, stored at (index - min) . strides, elements.

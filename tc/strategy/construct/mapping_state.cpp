@@ -150,6 +150,7 @@ MappingSpace::MappingSpace(const ClusterFacts& known, const OperationsOfBodies& 
   for (int iterator : candidates) {
     const bool kept = contains(polyhedral::kept_dimensions(heaviest()), iterator);
     if (order && (order->along_lanes() ? iterator != order->lanes.iterator : !kept)) continue;
+    if (contains(heaviest().uneven, iterator)) continue;
     bool member = member_of(facts.heaviest, iterator) >= 0;
     if (facts.options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 &&
         (!member || interchangeable))

@@ -16,9 +16,11 @@ bool is_kept(const ClusterFacts& facts, const ClusterStatement& entry, int itera
   return contains(polyhedral::kept_dimensions(facts.statement(entry)), iterator);
 }
 
-/// Those of \p candidates the user named for lanes; all of them where none is. Of a sum one after the other iterators of its result alone.
+/// Those of \p candidates the user named for lanes; all of them where none is. Never one along which instances take unlike time, and of a sum
+/// one after the other iterators of its result alone.
 std::vector<int> preferred(const ClusterFacts& facts, const ClusterStatement& entry, std::vector<int> candidates) {
   if (facts.fixed(entry)) std::erase_if(candidates, [&](int i) { return !is_kept(facts, entry, i); });
+  std::erase_if(candidates, [&](int i) { return contains(facts.statement(entry).uneven, i); });
   auto named = candidates;
   std::erase_if(named,
                 [&](int i) { return !contains(facts.options.vector_along, facts.statement(entry).iterators[i]); });
@@ -38,8 +40,9 @@ ClusterFacts::ClusterFacts(const polyhedral::Scop& the_scop, const polyhedral::C
   for (const auto& entry : cluster.statements) {
     auto instances = polyhedral::instance_count(statement(entry).domain);
     work = std::min(work + instances, most_counted);
-    if (instances <= most) continue;
-    most = instances;
+    const auto weight = instances + (statement(entry).uneven.empty() ? 0 : 1);
+    if (weight <= most) continue;
+    most = weight;
     heaviest = entry;
   }
 }
