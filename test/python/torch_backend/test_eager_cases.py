@@ -288,3 +288,11 @@ def test_a_step_of_a_fused_optimizer_is_noticed(kind):
             parameter.grad = torch.ones_like(parameter)
         optimizer.step()
     assert tct.reports()[-1].executables[0].stats["constants"]
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("last, padding", [(False, None), (True, 3)])
+def test_bags_of_rows(mode, last, padding):
+    bags = torch.nn.EmbeddingBag(9, 5, mode=mode, include_last_offset=last, padding_idx=padding).eval().requires_grad_(False)
+    offsets = torch.tensor([0, 2, 2, 5] + [6] * 20 + ([11] if last else []))
+    check(bags, torch.randint(0, 9, (11,)), offsets, taken=["_embedding_bag_forward_only"])
