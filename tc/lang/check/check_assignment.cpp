@@ -252,19 +252,6 @@ class AssignmentChecker {
                clause.node);
   }
 
-  /// Does a bound of \p clause read an element, or name another index?
-  bool differs_by_instance(const RangeClause& clause) const {
-    bool result = false;
-    for (const ExprPtr& bound : {clause.low, clause.high})
-      for_each_expr(bound, [&](const ExprPtr& expr) {
-        const auto* access = std::get_if<Access>(&expr->node);
-        const auto* name = std::get_if<Name>(&expr->node);
-        result = result || (access && !access->subscripts.empty() && scope_.tensors.count(access->tensor)) ||
-                 (name && name->id != clause.index && scope_.iterators.count(name->id));
-      });
-    return result;
-  }
-
   void check_exists(ExistsClause& clause) {
     if (const auto* own = std::get_if<Access>(&clause.value->node);
         own && own->tensor == in_.target && in_.reduction && own->subscripts.size() == in_.subscripts.size()) {
@@ -289,15 +276,11 @@ class AssignmentChecker {
     else if (let_names_.count(clause.index) || !ranged_.insert(clause.index).second)
       report({.code = "TC102", .range = name, .message = str("'", clause.index, "' is bound twice in one 'where'")});
     const std::string what = str("a bound of '", clause.index, "'");
-    if (in_.reduction && differs_by_instance(clause)) {
-      for (ExprPtr* bound : {&clause.low, &clause.high})
-        if (const ExprPtr typed = type_index(*bound, scope_, what)) *bound = typed;
-      return;
-    }
-    for (ExprPtr* bound : {&clause.low, &clause.high}) {
-      const ExprPtr typed = type_index(with_parameter_values(*bound, scope_), scope_, what);
-      if (typed && check_size_expr(typed, scope_, what)) *bound = without_short_forms(typed);
-    }
+    for (ExprPtr* bound : {&clause.low, &clause.high})
+      if (const ExprPtr typed = type_index(with_parameter_values(*bound, scope_), scope_, what)) *bound = typed;
+    if (in_.reduction && differs_by_instance(clause)) return;
+    for (ExprPtr* bound : {&clause.low, &clause.high})
+      if ((*bound)->type && check_size_expr(*bound, scope_, what)) *bound = without_short_forms(*bound);
   }
 
   void check_let(LetClause& clause, SourceRange range) {

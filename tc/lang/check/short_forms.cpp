@@ -49,27 +49,20 @@ ExprPtr without_own_short_form(const ExprPtr& expr) {
   return literal && is_bitwise(pair->op) ? as_arithmetic(expr, *pair, literal->value) : expr;
 }
 
-/// The elements that the bounds of \p range read.
+/// The elements of tensors with dimensions that the bounds of \p range read.
 std::vector<ExprPtr> elements_of(const RangeClause& range) {
   std::vector<ExprPtr> result;
   for (const ExprPtr& bound : {range.low, range.high})
     for_each_expr(bound, [&](const ExprPtr& expr) {
-      if (std::holds_alternative<Access>(expr->node)) result.push_back(expr);
+      const auto* access = std::get_if<Access>(&expr->node);
+      if (access && !access->subscripts.empty()) result.push_back(expr);
     });
   return result;
 }
 
-/// Does \p clause state a range that is another one for each instance: one bounded by elements or by other indices?
-bool differs_by_instance(const Clause& clause) {
+bool is_instance_range(const Clause& clause) {
   const auto* range = std::get_if<RangeClause>(&clause.node);
-  bool result = range && !elements_of(*range).empty();
-  if (range)
-    for (const ExprPtr& bound : {range->low, range->high})
-      for_each_expr(bound, [&](const ExprPtr& expr) {
-        const auto* name = std::get_if<Name>(&expr->node);
-        result = result || (name && name->kind == Name::Kind::Iterator);
-      });
-  return result;
+  return range && differs_by_instance(*range);
 }
 
 /// range.low <= index && index < range.high
@@ -86,18 +79,28 @@ ExprPtr is_in(const RangeClause& range) {
 void write_out_instance_ranges(Assignment& assignment) {
   std::vector<Clause> elements;
   for (auto clause = assignment.clauses.rbegin(); clause != assignment.clauses.rend(); ++clause) {
-    if (!differs_by_instance(*clause)) continue;
+    if (!is_instance_range(*clause)) continue;
     const auto& range = std::get<RangeClause>(clause->node);
     const DType type = *assignment.rhs->type;
     const ExprPtr none = give_type(identity_value(*assignment.reduction, type), type);
     assignment.rhs = make_expr(Select{is_in(range), assignment.rhs, none}, assignment.rhs->range, type);
     for (const auto& element : elements_of(range)) elements.push_back({ExistsClause{element}, element->range});
   }
-  std::erase_if(assignment.clauses, differs_by_instance);
+  std::erase_if(assignment.clauses, is_instance_range);
   assignment.clauses.insert(assignment.clauses.end(), elements.begin(), elements.end());
 }
 
 }  // namespace
+
+bool differs_by_instance(const RangeClause& range) {
+  bool result = !elements_of(range).empty();
+  for (const ExprPtr& bound : {range.low, range.high})
+    for_each_expr(bound, [&](const ExprPtr& expr) {
+      const auto* name = std::get_if<Name>(&expr->node);
+      result = result || (name && name->kind == Name::Kind::Iterator && name->id != range.index);
+    });
+  return result;
+}
 
 ExprPtr without_short_forms(const ExprPtr& expr) {
   auto parts = children(expr);

@@ -5,6 +5,9 @@
 /// Operators and ranges that are short for others.
 namespace tc::lang {
 
+/// Is \p range, typed, another one for each instance: do its bounds read elements, or name other indices?
+bool differs_by_instance(const RangeClause& range);
+
 /// The typed \p expr without operators that others say as well, so that ranges, dependences and gradients see through them:
 ///
 ///   before  ~x        x << 3   x >> 3   x & 7   x ** 3 of integers   x ** y
