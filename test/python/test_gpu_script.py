@@ -265,9 +265,6 @@ def test_stand_ins_have_the_symbols_and_versions(tmp_path):
 
 @needs_nvrtc
 def test_the_script_runs_in_this_tree(tmp_path):
-    programs = layout.of_tree(ROOT).programs
-    if not all((programs / name).exists() for name in make_bundle.PROGRAMS):
-        pytest.skip("the programs are not built")
     done = subprocess.run(["sh", str(ROOT / "benchmarks/gpu.sh"), "--dry-run", "--out", str(tmp_path), "--only", "prelude,runtime,limits,units,overhead"],
                           capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHON": sys.executable})
     assert done.returncode == 0, done.stdout + done.stderr
