@@ -190,6 +190,35 @@ launch 0
 launch 1
   S3[n in 0:4]: O(n) = T(int64(P(n)))
 )"},
+    {"RangesBeforeWhatRunsOverThem",
+     "def f(float(H) T, int32(N) X, int32(R) P, float(N) W) -> (O) { O(r) +=! j >= P(r) && j < P(r+1) ? W(j) * T(X(j)) "
+     ": 0 where exists j in P(r):P(r+1) }",
+     {{"H", 10}, {"N", 4}, {"R", 3}},
+     R"(
+launch 0
+  S0[]: check0'() = identity(||)
+  S1[r in 0:2]: check0'() ||= ((int64(P(r)) < 0) || (int64(P(r + 1)) > 4)) || (int64(P(r)) > int64(P(r + 1)))
+  check check0' (before writes): the range of j, 'P(r):P(r + 1)', must ascend in [0, 4]: a value in P does not
+launch 1
+  S2[]: check1'() = identity(||)
+  S3[r in 0:2, j in 0:4]: check1'() ||= if_then_else((j >= int64(P(r))) && (j < int64(P(r + 1))), uint64(int64(X(j))) >= 10u, false)
+  check check1' (before writes): subscript 0 of T, 'X(j)', must be in [0, 10): a value in P or X is not
+launch 2
+  S4[r in 0:2]: O(r) = identity(+)
+  S5[r in 0:2, j in 0:4]: O(r) += if_then_else((j >= int64(P(r))) && (j < int64(P(r + 1))), W(j)*T(int64(X(j))), 0.0)
+)"},
+    {"BoundsThatAreElementsAlone",
+     "def f(int32(N) P, float(N) W) -> (O) { O(r) +=! j >= r && j < P(r) ? W(j) : 0 where exists j in r:P(r) }",
+     {{"N", 4}},
+     R"(
+launch 0
+  S0[]: check0'() = identity(||)
+  S1[r in 0:4]: check0'() ||= (int64(P(r)) < 0) || (int64(P(r)) > 4)
+  check check0' (before writes): the range of j, 'r:P(r)', must ascend in [0, 4]: a value in P does not
+launch 1
+  S2[r in 0:4]: O(r) = identity(+)
+  S3[r in 0:4, j in 0:4]: O(r) += select((j >= r) && (j < int64(P(r))), W(j), 0.0)
+)"},
     {"OnceForTwoReads",
      "def f(float(H) T, int32(N) X) -> (O, P) { O(n) = T(X(n)) + T(X(n)) P(n) = T(X(n)) }",
      {{"H", 10}, {"N", 4}},

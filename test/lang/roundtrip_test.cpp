@@ -14,6 +14,7 @@
 #include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
+#include "tc/lang/syntax/range_check.h"
 
 /// parse(print(x)) == x and print(parse(print(x))) == print(x), over random trees and the programs of programs/;
 /// texts that are no programs give a SyntaxError and nothing worse.
@@ -93,9 +94,11 @@ class Generator {
   }
 
   Clause clause(int depth) {
-    switch (pick(3)) {
+    switch (pick(4)) {
       case 0:
         return {RangeClause{id(), expr(depth), expr(depth)}, {}};
+      case 3:
+        return {ExistsClause{make_range_check({id(), expr(depth), expr(depth)}, {})}, {}};
       case 1:
         return {LetClause{id(), expr(depth)}, {}};
       default:

@@ -1,5 +1,6 @@
 #include "test/support/host_tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -153,6 +154,16 @@ HostTensor random_integers(const TensorSpec& spec, std::int64_t low, std::int64_
   HostTensor result(spec);
   std::uniform_int_distribution<std::int64_t> value(low, high - 1);
   for (std::int64_t i = 0; i < spec.element_count(); ++i) result.set(i, static_cast<double>(value(random)));
+  return result;
+}
+
+HostTensor ascending_integers(const TensorSpec& spec, std::int64_t low, std::int64_t high, std::mt19937_64& random) {
+  HostTensor result(spec);
+  std::uniform_int_distribution<std::int64_t> value(low, high - 1);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < spec.element_count(); ++i) values.push_back(static_cast<double>(value(random)));
+  std::sort(values.begin(), values.end());
+  for (std::int64_t i = 0; i < spec.element_count(); ++i) result.set(i, values[static_cast<std::size_t>(i)]);
   return result;
 }
 

@@ -43,6 +43,9 @@ class HostTensor {
 /// A tensor of integers in [low, high), stored in the spec's type.
 HostTensor random_integers(const TensorSpec& spec, std::int64_t low, std::int64_t high, std::mt19937_64& random);
 
+/// A tensor of integers in [low, high) that ascend in row-major order of the indices.
+HostTensor ascending_integers(const TensorSpec& spec, std::int64_t low, std::int64_t high, std::mt19937_64& random);
+
 /// The first difference of two tensors of one spec as text, or nothing. tolerance 0: the same values, NaN equal to NaN,
 /// else |got - want| <= tolerance * (1 + |want|), equal infinities, NaN where NaN.
 std::optional<std::string> difference(const HostTensor& got, const HostTensor& want, double tolerance);

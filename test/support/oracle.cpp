@@ -29,9 +29,13 @@ std::optional<std::string> mismatch_of_call(const engine::Function& function, co
   } catch (const ArgumentError& error) {
     refusal = error.what();
   }
+  const Arguments before = arguments;
   try {
     executable.run(arguments.input_views(), arguments.output_views());
   } catch (const ArgumentError& error) {
+    const bool writes = std::string(error.what()).find("outputs are unspecified") != std::string::npos;
+    if (!want && !writes)
+      if (auto text = first_difference(function, arguments.outputs, before.outputs, {})) return "refused, but " + *text;
     if (!want) return std::nullopt;
     return str("the compiled code refuses what the interpreter runs: ", error.what());
   }

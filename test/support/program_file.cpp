@@ -70,6 +70,11 @@ ProgramFile read_program(const std::filesystem::path& path) {
     if (auto text = value_of("target")) program.targets.push_back(text->substr(text->find_first_not_of(' ')));
     if (auto text = value_of("options")) program.options.push_back(text->substr(text->find_first_not_of(' ')));
     if (auto text = value_of("def")) program.def = text->substr(text->find_first_not_of(' '));
+    if (auto text = value_of("pointers")) {
+      std::istringstream words(*text);
+      std::string name;
+      words >> name >> program.pointers[name];
+    }
     if (auto text = value_of("data")) {
       std::istringstream words(*text);
       std::string name, range;
@@ -111,6 +116,11 @@ Arguments make_arguments(const engine::Function& function, const ProgramFile& pr
     std::vector<std::int64_t> shape;
     if (info.dims)
       for (const auto& dim : *info.dims) shape.push_back(lang::evaluate_size(dim, sizes));
+    if (const auto last = program.pointers.find(param.name); last != program.pointers.end()) {
+      arguments.inputs.push_back(
+          ascending_integers(place(info.type, shape, placement), 0, sizes.at(last->second) + 1, random));
+      continue;
+    }
     auto given = program.data.find(param.name);
     auto [low, high] = given == program.data.end() ? default_data(info.type) : given->second;
     arguments.inputs.push_back(random_integers(place(info.type, shape, placement), low, high, random));

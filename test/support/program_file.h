@@ -16,6 +16,7 @@ namespace tc::test {
 ///
 ///   # run: N=5 M=7         sizes of one run; several lines are several runs
 ///   # data: Idx 0:17       values of a parameter, else -4:5 (0:2 for bool, 0:9 for unsigned)
+///   # pointers: P N        the values of a parameter ascend in [0, N], N a size
 ///   # tolerance: 1e-5      of float results, else they must be equal
 ///   # options: fusion=max  mapping options beside the usual ones; several lines are several compiles
 ///   # target: cpu:l1=1k    a target that these options are compiled for too
@@ -24,6 +25,7 @@ struct ProgramFile {
   std::string text;
   std::vector<lang::SizeMap> runs;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> data;  ///< [low, high) of a parameter's values
+  std::map<std::string, std::string> pointers;  ///< the sizes up to which a parameter's values ascend
   double tolerance = 0;
   std::string def;
   std::vector<std::string> options, targets;

@@ -189,6 +189,11 @@ def where(condition, yes, no):
     return Apply("?:", (condition, literal(yes, own), literal(no, own)), own)
 
 
+def inside(index, low, high):
+    """What an `exists` says of two elements: that they ascend in the range of `index`."""
+    return Apply("in", (index, low, high), "bool")
+
+
 def all_of(conditions):
     """The conjunction of some conditions; None of none."""
     result = None
@@ -279,6 +284,9 @@ def _text(expr, name_of):
     if isinstance(expr, Load):
         subscripts = [_text(expr.subscripts[d], name_of)[0] for d in expr.tensor.order]
         return name_of(expr.tensor) + (f"({','.join(subscripts)})" if subscripts else ""), _ATOM
+    if expr.op == "in":
+        index, low, high = (_text(arg, name_of)[0] for arg in expr.args)
+        return f"{index} in {low}:{high}", 0
     if expr.op not in _PRECEDENCE:
         return f"{expr.op}({', '.join(_text(arg, name_of)[0] for arg in expr.args)})", _ATOM
     return _operator_text(expr, name_of)

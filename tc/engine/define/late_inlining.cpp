@@ -11,18 +11,32 @@
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/check/inline.h"
+#include "tc/lang/check/short_forms.h"
 #include "tc/lang/syntax/call_order.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/lang/syntax/substitute.h"
 
 namespace tc::engine {
 
+namespace {
+
+/// \p file with ranges that differ by instance as conditions: parts of graphs know ranges of sizes alone.
+std::shared_ptr<const lang::File> without_instance_ranges(const std::shared_ptr<const lang::File>& file) {
+  if (std::none_of(file->defs.begin(), file->defs.end(), lang::has_instance_ranges)) return file;
+  auto result = std::make_shared<lang::File>(*file);
+  for (auto& def : result->defs)
+    if (lang::has_instance_ranges(def)) def = lang::without_short_forms(std::move(def));
+  return result;
+}
+
+}  // namespace
+
 std::shared_ptr<const graph::Defs> graph_defs(const std::shared_ptr<const lang::File>& file,
                                               const std::vector<lang::Def>& inlined,
                                               const std::vector<lang::Ranges>& ranges,
                                               const std::set<std::string>& late) {
   auto defs = std::make_shared<graph::Defs>();
-  defs->file = file;
+  defs->file = without_instance_ranges(file);
   std::set<std::string> calling;
   for (const auto& def : file->defs)
     for (const auto& statement : def.statements)

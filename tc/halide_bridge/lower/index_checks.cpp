@@ -1,10 +1,12 @@
 #include "tc/halide_bridge/lower/index_checks.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/print.h"
+#include "tc/lang/syntax/range_check.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -69,6 +71,20 @@ class CheckCollector {
       for (const auto& child : lang::children(expr)) visit(child);
       if (const auto* access = std::get_if<lang::Access>(&expr->node)) check_access(*access, expr);
     }
+  }
+
+  /// Adds the check of \p range: to be called before visit().
+  void check_range(const lang::RangeCheck& range, lang::SourceRange place) {
+    visit(range.low);
+    visit(range.high);
+    CheckStep check = make_check(range_violation(range), place);
+    check.level = std::max(depth(range.low), depth(range.high));
+    behind_[range.index] = std::max(behind_[range.index], check.level + 1);
+    check.message =
+        str("the range of ", range.index, ", '", lang::print(range.low), ":", lang::print(range.high),
+            "', must ascend in [", scope_.iterators.at(range.index).min, ", ",
+            print_value(ir::simplify(end_of(range.index))), "]: a value in ", join(check.reads, " or "), " does not");
+    checks_.push_back(std::move(check));
   }
 
   std::vector<CheckStep> take() { return std::move(checks_); }
@@ -149,11 +165,27 @@ class CheckCollector {
     return print_value(ir::simplify(tensor.extents[dimension] + ir::make_const(Halide::Int(64), interval.min)));
   }
 
-  void add_check(const lang::Access& access, std::size_t dimension) {
-    const ExprPtr& subscript = access.subscripts[dimension];
-    const lang::IntegerRange& interval = tensor(access).box[dimension];
+  /// The end of the values of \p iterator.
+  Expr end_of(const std::string& iterator) const {
+    const auto end = scope_.ends.find(iterator);
+    const lang::IntegerRange& values = scope_.iterators.at(iterator);
+    return end == scope_.ends.end() ? ir::make_const(Halide::Int(64), values.min + values.extent) : end->second;
+  }
+
+  /// Is a bound of \p range that reads an element outside of the values of its index, or are two not in order?
+  Expr range_violation(const lang::RangeCheck& range) const {
+    const Expr low = lower_index(range.low, scope_).expr, high = lower_index(range.high, scope_).expr;
+    const bool has_low = lang::reads_element(range.low), has_high = lang::reads_element(range.high);
+    const Expr least = ir::make_const(Halide::Int(64), scope_.iterators.at(range.index).min);
+    Expr result = ir::LT::make(has_low ? low : high, least);
+    result = ir::Or::make(result, ir::GT::make(has_high ? high : low, end_of(range.index)));
+    return has_low && has_high ? ir::Or::make(result, ir::GT::make(low, high)) : result;
+  }
+
+  /// The check that \p violation holds nowhere, without a message.
+  CheckStep make_check(Expr violation, lang::SourceRange place) const {
     CheckStep check;
-    check.update.value = violation(subscript, tensor(access), dimension);
+    check.update.value = std::move(violation);
     Names names;
     check.update.value.accept(&names);
     check.reads = names.tensors;
@@ -163,18 +195,29 @@ class CheckCollector {
       check.update.domain.push_back(scope_.iterators.at(iterator));
     }
     check.update.conditions = conditions_of(check.update.iterators, conditions_);
-    add_conditions_of_others(check.update);
     for (auto* statement : {&check.initialise, &check.update}) {
       statement->op = ReductionOp::Or;
-      statement->source = subscript->range;
+      statement->source = place;
     }
     check.initialise.kind = ProgramStatement::Kind::Init;
     check.update.kind = ProgramStatement::Kind::Update;
+    return check;
+  }
+
+  void add_check(const lang::Access& access, std::size_t dimension) {
+    const ExprPtr& subscript = access.subscripts[dimension];
+    const lang::IntegerRange& interval = tensor(access).box[dimension];
+    CheckStep check = make_check(violation(subscript, tensor(access), dimension), subscript->range);
+    add_conditions_of_others(check.update);
     check.level = depth(subscript);
     for (const auto& guard : guards_) check.level = std::max(check.level, depth(guard.condition));
+    int behind = 0;
+    for (const auto& iterator : check.update.iterators)
+      if (const auto found = behind_.find(iterator); found != behind_.end()) behind = std::max(behind, found->second);
+    check.level += behind;
     check.message = str("subscript ", dimension, " of ", access.tensor, ", '", lang::print(subscript),
                         "', must be in [", interval.min, ", ", end_of(tensor(access), dimension), "): a value in ",
-                        join(names.tensors, " or "), " is not");
+                        join(check.reads, " or "), " is not");
     checks_.push_back(std::move(check));
   }
 
@@ -183,6 +226,7 @@ class CheckCollector {
   const std::set<const lang::Expr*>& data_dependent_;
   const ExprScope& scope_;
   std::vector<Guard> guards_;
+  std::map<std::string, int> behind_;  ///< by index of a checked range, the least level of checks that run over it
   std::vector<CheckStep> checks_;
 };
 
@@ -193,10 +237,15 @@ std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const st
                                     const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope,
                                     bool runs) {
   CheckCollector collector(iterators, conditions, data_dependent, scope);
+  for (const auto& clause : assignment.clauses)
+    if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node))
+      if (const auto range = lang::as_range_check(exists->value);
+          range && has_instances(range->low, scope) && has_instances(range->high, scope))
+        collector.check_range(*range, clause.range);
   if (runs) collector.visit(assignment.rhs);
   for (const auto& clause : assignment.clauses)
     if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node);
-        exists && has_instances(exists->value, scope))
+        exists && !lang::as_range_check(exists->value) && has_instances(exists->value, scope))
       collector.visit(exists->value);
   return collector.take();
 }

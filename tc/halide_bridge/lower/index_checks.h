@@ -24,7 +24,12 @@ struct CheckStep {
 /// An access is checked if it is one of \p data_dependent or has an access in a subscript, in each dimension whose
 /// subscript may leave the tensor. A check runs over the iterators that occur in it, in the order of \p iterators, under \p
 /// conditions, as ProgramStatement::conditions. The
-/// flags have no names yet. Accesses in `exists` are checked as well; if not \p runs, they alone, unless one of the
+/// flags have no names yet. `exists j in P(r):P(r+1)` is checked, too, and before the checks that run over j, so that these take time
+/// in proportion to the entries:
+///
+///   before  exists j in P(r):P(r+1)        after  flag ||= P(r) < 0 || P(r+1) > N || P(r) > P(r+1)       0:N is the range of j
+///
+/// Accesses in `exists` are checked as well; if not \p runs, they alone, unless one of the
 /// iterators that occur in them has no values.
 std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const std::vector<std::string>& iterators,
                                     const std::vector<Halide::Expr>& conditions,

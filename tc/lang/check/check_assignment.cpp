@@ -10,6 +10,7 @@
 #include "tc/lang/check/surprises.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/print.h"
+#include "tc/lang/syntax/range_check.h"
 
 namespace tc::lang {
 namespace {
@@ -253,6 +254,14 @@ class AssignmentChecker {
   }
 
   void check_exists(ExistsClause& clause) {
+    if (auto range = as_range_check(clause.value)) {
+      const std::string what = str("a bound of '", range->index, "'");
+      if (!type_index(make_expr(Name{range->index}, clause.value->range), scope_, what)) return;
+      for (ExprPtr* bound : {&range->low, &range->high})
+        if (const ExprPtr typed = type_index(*bound, scope_, what)) *bound = typed;
+      clause.value = make_range_check(*range, clause.value->range);
+      return;
+    }
     if (const auto* own = std::get_if<Access>(&clause.value->node);
         own && own->tensor == in_.target && in_.reduction && own->subscripts.size() == in_.subscripts.size()) {
       Access access = *own;

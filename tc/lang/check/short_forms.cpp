@@ -1,10 +1,12 @@
 #include "tc/lang/check/short_forms.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "tc/base/str.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/operators.h"
+#include "tc/lang/syntax/range_check.h"
 #include "tc/lang/syntax/scatter.h"
 
 namespace tc::lang {
@@ -49,17 +51,6 @@ ExprPtr without_own_short_form(const ExprPtr& expr) {
   return literal && is_bitwise(pair->op) ? as_arithmetic(expr, *pair, literal->value) : expr;
 }
 
-/// The elements of tensors with dimensions that the bounds of \p range read.
-std::vector<ExprPtr> elements_of(const RangeClause& range) {
-  std::vector<ExprPtr> result;
-  for (const ExprPtr& bound : {range.low, range.high})
-    for_each_expr(bound, [&](const ExprPtr& expr) {
-      const auto* access = std::get_if<Access>(&expr->node);
-      if (access && !access->subscripts.empty()) result.push_back(expr);
-    });
-  return result;
-}
-
 bool is_instance_range(const Clause& clause) {
   const auto* range = std::get_if<RangeClause>(&clause.node);
   return range && differs_by_instance(*range);
@@ -77,29 +68,39 @@ ExprPtr is_in(const RangeClause& range) {
 
 /// \p assignment, a reduction, without ranges that differ by instance: its value is the operator's identity outside of them.
 void write_out_instance_ranges(Assignment& assignment) {
-  std::vector<Clause> elements;
+  std::vector<Clause> checks;
   for (auto clause = assignment.clauses.rbegin(); clause != assignment.clauses.rend(); ++clause) {
     if (!is_instance_range(*clause)) continue;
-    const auto& range = std::get<RangeClause>(clause->node);
+    RangeClause range = std::get<RangeClause>(clause->node);
+    for (ExprPtr* bound : {&range.low, &range.high}) *bound = without_short_forms(*bound);
     const DType type = *assignment.rhs->type;
     const ExprPtr none = give_type(identity_value(*assignment.reduction, type), type);
     assignment.rhs = make_expr(Select{is_in(range), assignment.rhs, none}, assignment.rhs->range, type);
-    for (const auto& element : elements_of(range)) elements.push_back({ExistsClause{element}, element->range});
+    if (!reads_element(range.low) && !reads_element(range.high)) continue;
+    const ExprPtr check = make_range_check({range.index, range.low, range.high}, clause->range);
+    checks.push_back({ExistsClause{check}, clause->range});
   }
   std::erase_if(assignment.clauses, is_instance_range);
-  assignment.clauses.insert(assignment.clauses.end(), elements.begin(), elements.end());
+  assignment.clauses.insert(assignment.clauses.end(), checks.begin(), checks.end());
 }
 
 }  // namespace
 
 bool differs_by_instance(const RangeClause& range) {
-  bool result = !elements_of(range).empty();
+  bool result = reads_element(range.low) || reads_element(range.high);
   for (const ExprPtr& bound : {range.low, range.high})
     for_each_expr(bound, [&](const ExprPtr& expr) {
       const auto* name = std::get_if<Name>(&expr->node);
       result = result || (name && name->kind == Name::Kind::Iterator && name->id != range.index);
     });
   return result;
+}
+
+bool has_instance_ranges(const Def& def) {
+  return std::any_of(def.statements.begin(), def.statements.end(), [](const Statement& statement) {
+    const auto* assignment = std::get_if<Assignment>(&statement.node);
+    return assignment && std::any_of(assignment->clauses.begin(), assignment->clauses.end(), is_instance_range);
+  });
 }
 
 ExprPtr without_short_forms(const ExprPtr& expr) {

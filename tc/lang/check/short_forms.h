@@ -8,6 +8,9 @@ namespace tc::lang {
 /// Is \p range, typed, another one for each instance: do its bounds read elements, or name other indices?
 bool differs_by_instance(const RangeClause& range);
 
+/// Has a statement of \p def, checked, such a range?
+bool has_instance_ranges(const Def& def);
+
 /// The typed \p expr without operators that others say as well, so that ranges, dependences and gradients see through them:
 ///
 ///   before  ~x        x << 3   x >> 3   x & 7   x ** 3 of integers   x ** y
@@ -18,7 +21,7 @@ ExprPtr without_short_forms(const ExprPtr& expr);
 /// The same in all of \p statement, and ranges of reductions that elements or other indices bound as conditions:
 ///
 ///   before  Y(r) += X(j) where j in P(r):P(r+1)
-///   after   Y(r) += j >= P(r) && j < P(r+1) ? X(j) : 0 where exists P(r), exists P(r+1)
+///   after   Y(r) += j >= P(r) && j < P(r+1) ? X(j) : 0 where exists j in P(r):P(r+1)
 Statement without_short_forms(const Statement& statement);
 /// \p def with the same done in its statements.
 Def without_short_forms(Def def);

@@ -11,6 +11,8 @@
 #include "tc/lang/interpret/arithmetic.h"
 #include "tc/lang/interpret/evaluate.h"
 #include "tc/lang/interpret/program_order.h"
+#include "tc/lang/syntax/print.h"
+#include "tc/lang/syntax/range_check.h"
 
 namespace tc::lang {
 namespace {
@@ -226,7 +228,10 @@ class Interpreter {
       environment.tensors[statement.target] = &copy->storage;
     }
     for (const auto& clause : statement.clauses)
-      if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) check_exists(exists->value, ranges);
+      if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) {
+        const auto range = as_range_check(exists->value);
+        range ? check_range(*range, ranges) : check_exists(exists->value, ranges);
+      }
     Value value = compile(statement.rhs, environment);
     if (is_float(target.type) != is_float(value.type))
       throw InternalError(str("a value of ", value.type, " is assigned to '", statement.target, "'"));
@@ -239,19 +244,48 @@ class Interpreter {
               [](const Reducer& reducer) { return reducer.identity_integer(); });
   }
 
+  /// The iterators in \p values.
+  static std::vector<std::string> iterators_in(const std::vector<ExprPtr>& values,
+                                               const std::map<std::string, Range>& ranges) {
+    std::vector<std::string> result;
+    for (const auto& value : values)
+      for_each_expr(value, [&](const ExprPtr& expr) {
+        const auto* name = std::get_if<Name>(&expr->node);
+        const bool is_new = name && std::find(result.begin(), result.end(), name->id) == result.end();
+        if (is_new && ranges.count(name->id)) result.push_back(name->id);
+      });
+    return result;
+  }
+
+  /// Compares the bounds of \p range, at all values of the iterators in them, with the range of its index.
+  void check_range(const RangeCheck& range, const std::map<std::string, Range>& ranges) const {
+    Environment environment = environment_;
+    const IntegerRange values = evaluate_box({ranges.at(range.index)}, environment.sizes).at(0);
+    const Odometer points = add_iterators(iterators_in({range.low, range.high}, ranges), ranges, environment);
+    const auto low = compile(range.low, environment).integer, high = compile(range.high, environment).integer;
+    const std::int64_t least = values.min, most = values.min + values.extent;
+    std::vector<std::int64_t> slots(environment.slots.size());
+    points.for_each(slots, [&] {
+      const std::int64_t begin = low(slots.data()), end = high(slots.data());
+      const bool fits_low = !reads_element(range.low) || (least <= begin && begin <= most);
+      const bool fits_high = !reads_element(range.high) || (least <= end && end <= most);
+      const bool ascends = begin <= end || !reads_element(range.low) || !reads_element(range.high);
+      if (!fits_low || !fits_high || !ascends)
+        throw ArgumentError(str("the range of ", range.index, ", '", print(range.low), ":", print(range.high), "', is ",
+                                begin, ":", end, ": it must ascend in [", least, ", ", most,
+                                "]; the outputs are unspecified"));
+    });
+  }
+
   /// Reads \p value at all values of the iterators in it if what it reads depends on data.
   void check_exists(const ExprPtr& value, const std::map<std::string, Range>& ranges) const {
     Environment environment = environment_;
-    std::vector<std::string> iterators;
     bool depends = false;
     for_each_expr(value, [&](const ExprPtr& expr) {
       depends = depends || environment_.data_dependent.count(expr.get()) > 0 || is_indirect(expr);
-      const auto* name = std::get_if<Name>(&expr->node);
-      const bool is_new = name && std::find(iterators.begin(), iterators.end(), name->id) == iterators.end();
-      if (is_new && ranges.count(name->id)) iterators.push_back(name->id);
     });
     if (!depends) return;
-    const Odometer points = add_iterators(iterators, ranges, environment);
+    const Odometer points = add_iterators(iterators_in({value}, ranges), ranges, environment);
     const Value element = compile(value, environment);
     std::vector<std::int64_t> values(environment.slots.size());
     points.for_each(values, [&] {

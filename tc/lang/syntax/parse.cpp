@@ -6,6 +6,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/syntax/expression_parser.h"
 #include "tc/lang/syntax/limits.h"
+#include "tc/lang/syntax/range_check.h"
 #include "tc/lang/syntax/resolve_calls.h"
 
 namespace tc::lang {
@@ -326,11 +327,22 @@ class Parser : public ExpressionParser {
     return {RangeClause{index, low, high}, since(begin)};
   }
 
+  /// A value, or index 'in' expression ':' expression, behind the word 'exists' at \p begin. A line may begin with the target `in`.
+  ExprPtr existing(int begin) {
+    const bool is_range = is(TokenKind::Identifier) && next().text == "in" && !next().starts_line;
+    if (!is_range) return expression().expr;
+    const std::string index(token().text);
+    at_ += 2;
+    const Clause clause = range_of(index, begin);
+    const auto& range = std::get<RangeClause>(clause.node);
+    return make_range_check({range.index, range.low, range.high}, clause.range);
+  }
+
   Clause clause() {
     Clause result;
     const int begin = token().range.begin;
     if (accept("exists")) {
-      result.node = ExistsClause{expression().expr};
+      result.node = ExistsClause{existing(begin)};
     } else {
       const std::string name(identifier("an index, a let or 'exists' after 'where'").text);
       if (accept("in")) {

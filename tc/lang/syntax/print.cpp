@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/operators.h"
+#include "tc/lang/syntax/range_check.h"
 #include "tc/lang/syntax/scatter.h"
 #include "tc/lang/syntax/shadowing.h"
 
@@ -77,7 +78,11 @@ std::string print(const Clause& clause) {
   return std::visit(overloaded{
                         [](const RangeClause& x) { return str(x.index, " in ", print(x.low), ":", print(x.high)); },
                         [](const LetClause& x) { return str(x.name, " = ", print(x.value)); },
-                        [](const ExistsClause& x) { return "exists " + print(x.value); },
+                        [](const ExistsClause& x) {
+                          const auto range = as_range_check(x.value);
+                          if (!range) return "exists " + print(x.value);
+                          return str("exists ", range->index, " in ", print(range->low), ":", print(range->high));
+                        },
                     },
                     clause.node);
 }

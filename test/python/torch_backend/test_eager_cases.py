@@ -296,3 +296,10 @@ def test_bags_of_rows(mode, last, padding):
     bags = torch.nn.EmbeddingBag(9, 5, mode=mode, include_last_offset=last, padding_idx=padding).eval().requires_grad_(False)
     offsets = torch.tensor([0, 2, 2, 5] + [6] * 20 + ([11] if last else []))
     check(bags, torch.randint(0, 9, (11,)), offsets, taken=["_embedding_bag_forward_only"])
+
+
+def test_bags_whose_offsets_leave_the_indices_are_left_to_torch():
+    bags = torch.nn.EmbeddingBag(9, 5, mode="sum").eval().requires_grad_(False)
+    compiled, indices = torch.compile(bags, backend="tc"), torch.randint(0, 9, (11,))
+    with torch.no_grad(), pytest.raises(RuntimeError, match="offsets"), pytest.warns(UserWarning, match=r"must ascend in \[0, 11\]"):
+        compiled(indices, torch.tensor([0, 3] + [12] * 20))

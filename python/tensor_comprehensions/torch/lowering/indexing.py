@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ..expression import INTEGERS, Index, Literal, call, cast, interval, literal, where
+from ..expression import INTEGERS, Index, Literal, call, cast, inside, interval, literal, where
 from ..values import Formula, iterators
 from .reductions import opmath, rounded
 from .registry import broadcast, lowers, number, operand, refuse
@@ -37,12 +37,12 @@ def embedding_bag(
     own, last = opmath(weight.dtype), offsets.shape[0] - 1
     begin, end = cast(offsets[r], "int64"), cast(offsets[call("min", r + 1, last)], "int64")
     end = end if include_last else where(r < bags - 1, end, indices.shape[0])
-    here = (begin <= j) & (j < end)
+    here, ascend = (begin <= j) & (j < end), inside(j, begin, end)
     here = here if padding_idx < 0 else here & cast(indices[j], "int64").ne(padding_idx)
     value = cast(weight.at([place(indices[j], weight.shape[0], False), d]), own)
     value = value if weights is None else value * cast(weights[j], own)
     none = Literal(-math.inf if mode == 2 else 0, own)
-    result = b.define([r, d], where(here, value, none), "max=!" if mode == 2 else "+=!", own)
+    result = b.define([r, d], where(here, value, none), "max=!" if mode == 2 else "+=!", own, [ascend])
     if mode != 0:
         count = b.sum([r], where(here, Literal(1, "int64"), Literal(0, "int64")))
         made = result[r, d] if mode == 2 else result[r, d] / cast(count[r], own)
