@@ -74,6 +74,7 @@ void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const Ra
       static_cast<int>(from_environment("TC_FUZZ_CONTRACTIONS", static_cast<std::uint64_t>(options.contractions)));
   options.scatters =
       static_cast<int>(from_environment("TC_FUZZ_SCATTERS", static_cast<std::uint64_t>(options.scatters)));
+  options.ragged = static_cast<int>(from_environment("TC_FUZZ_RAGGED", static_cast<std::uint64_t>(options.ragged)));
   options.parts = static_cast<int>(from_environment("TC_FUZZ_PARTS", static_cast<std::uint64_t>(options.parts)));
   std::uint64_t valid = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

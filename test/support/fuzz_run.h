@@ -27,6 +27,7 @@ using FuzzCheck = std::function<std::optional<std::string>(const std::shared_ptr
 ///   TC_FUZZ_SEED=123          the first seed, else \p first
 ///   TC_FUZZ_COUNT=20000       how many, else \p count; a single one is printed first
 ///   TC_FUZZ_CONTRACTIONS=100  percent of the programs that are contractions, else as \p options say
+///   TC_FUZZ_RAGGED=100        percent of the others whose reductions have ranges between elements, and triangles
 ///   TC_FUZZ_PARTS=100         percent of the others that mostly assign again to parts of tensors
 void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of,
                    const FuzzCheck& check, RandomOptions options = {}, std::uint64_t first = 1);

@@ -8,6 +8,7 @@
 #include "tc/lang/interpret/arithmetic.h"
 #include "tc/lang/syntax/operators.h"
 #include "test/support/random/random_params.h"
+#include "test/support/random/random_ragged.h"
 
 namespace tc::test {
 
@@ -31,13 +32,15 @@ class DefGenerator {
         sizes_(request.sizes),
         prefix_(request.tensor_prefix),
         reassigned_(request.parts || request.scatters ? 75 : 35),
-        scatters_(request.scatters) {}
+        scatters_(request.scatters),
+        ragged_(request.ragged) {}
 
   /// \p callees may be called. Fills \p inputs with the rules of the parameters.
   KnownDef run(const std::string& def_name, const std::vector<KnownDef>& callees, int statements,
                std::map<std::string, InputRule>& inputs) {
     def_.name = def_name;
     Params params = random_params(random_, sizes_, prefix_, callees);
+    if (ragged_) pointers_ = add_pointers(random_, sizes_, prefix_, params);
     def_.params = params.decls;
     bound_.assign(params.bound.begin(), params.bound.end());
     for (const auto& [id, rule] : params.inputs) inputs[id] = rule;
@@ -139,6 +142,25 @@ class DefGenerator {
     }
     iterators_.push_back(iterator);
   }
+  /// The same with a range that differs by instance; false if there is none.
+  bool add_ragged(Assignment& assignment, const std::string& id) {
+    KnownIterator iterator{id, 0, 0, false};
+    std::vector<Clause> clauses;
+    if (random_.chance(60)) {
+      auto ragged = ragged_range(random_, iterator, iterators_, pointers_);
+      if (!ragged) return false;
+      clauses = *ragged;
+    } else {
+      const ExprPtr access = iterators_.empty() ? nullptr : anchor(iterator, iterators_);
+      if (!access) return false;
+      clauses = {triangle(random_, iterator, iterators_), {ExistsClause{access}, {}}};
+    }
+    const double room = static_cast<double>(options_.max_points) / std::max(1.0, points(iterators_));
+    if (static_cast<double>(iterator.high - iterator.low) > room) return false;
+    assignment.clauses.insert(assignment.clauses.end(), clauses.begin(), clauses.end());
+    iterators_.push_back(iterator);
+    return true;
+  }
   void add_range(Assignment& assignment, const KnownIterator& iterator) {
     assignment.clauses.push_back(
         {RangeClause{iterator.name, integer(iterator.low), size_expr(random_, sizes_, bound_, iterator.high)}, {}});
@@ -168,14 +190,19 @@ class DefGenerator {
     std::size_t left_count = iterators_.size();
     double left_points = points(iterators_);
     std::int64_t reductions = random_.chance(55) ? random_.between(1, 2) : 0;
-    for (std::int64_t r = 0; r < reductions; ++r) add_iterator(assignment, r == 0 ? "r" : "s");
+    bool is_ragged = false;
+    for (std::int64_t r = 0; r < reductions; ++r)
+      if (ragged_ && random_.chance(60) && add_ragged(assignment, r == 0 ? "r" : "s"))
+        is_ragged = true;
+      else
+        add_iterator(assignment, r == 0 ? "r" : "s");
     double length = left_points > 0 ? points(iterators_) / left_points : 1;
     if (reductions > 0 || random_.chance(scatters_ ? 70 : 15)) {
       assignment.reduction = static_cast<ReductionOp>(random_.between(0, 5));
       bool accumulates_into_callers = !old && prefix_ == "T" && random_.chance(8);
       assignment.initialise = old ? random_.chance(40) : !accumulates_into_callers;
     }
-    bool empty = false;
+    bool empty = is_ragged;
     for (std::size_t r = left_count; r < iterators_.size(); ++r)
       empty = empty || iterators_[r].high <= iterators_[r].low;
     DType type = old ? old->type : random_.pick(value_types);
@@ -373,7 +400,8 @@ class DefGenerator {
   SizeMap sizes_;
   std::string prefix_;
   int reassigned_;  ///< percent of the statements that assign again, where they can
-  bool scatters_;
+  bool scatters_, ragged_;
+  std::vector<Pointers> pointers_;
   std::vector<std::string> bound_;  ///< sizes that a parameter has
   std::set<std::string> callers_;   ///< accumulate into the caller's values
   std::vector<KnownTensor> tensors_, params_;

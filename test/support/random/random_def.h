@@ -31,6 +31,7 @@ struct DefRequest {
   int statements = 1;
   bool parts = false;     ///< most statements assign again, to parts of a tensor
   bool scatters = false;  ///< half of the reductions into a tensor that is there write where values say
+  bool ragged = false;    ///< half of the reductions have ranges between elements, or triangles
 };
 
 /// A def as the parser would give it. Fills \p inputs with the rules of its parameters.

@@ -125,6 +125,19 @@ void set_special(HostTensor& tensor, std::int64_t flat, Random& random) {
               static_cast<std::size_t>(byte_size(type)));
 }
 
+/// \p tensor with values of \p rule.
+HostTensor ascending(HostTensor tensor, const InputRule& rule, Random& random) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < tensor.spec().element_count(); ++i)
+    values.push_back(random.between(rule.low, std::max(rule.high, rule.low + 1) - 1));
+  std::sort(values.begin(), values.end());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    tensor.set(static_cast<std::int64_t>(i), static_cast<double>(values[i]));
+  if (rule.special && !values.empty())
+    set_special(tensor, random.between(0, static_cast<std::int64_t>(values.size()) - 1), random);
+  return tensor;
+}
+
 }  // namespace
 
 RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
@@ -153,7 +166,8 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
                        callees,
                        static_cast<int>(random.between(1, options.max_statements)),
                        program.parts,
-                       Random(seed * 0xA24BAED4963EE407ull + 5).chance(options.scatters)};
+                       Random(seed * 0xA24BAED4963EE407ull + 5).chance(options.scatters),
+                       Random(seed * 0x9FB21C651E98DF25ull + 7).chance(options.ragged)};
     known = random_def(random, options, request, program.inputs);
     program.file.add(known.def);
     program.sizes = used_sizes(known.def, sizes);
@@ -172,7 +186,8 @@ std::string RandomProgram::describe() const {
   std::string out = str("seed ", seed, "\n", text());
   for (const auto& [id, value] : sizes) out += str(id, " = ", value, "\n");
   for (const auto& [id, rule] : inputs)
-    out += str(id, ": [", rule.low, ", ", rule.high, ")", rule.special ? " and special values" : "", "\n");
+    out += str(id, ": [", rule.low, ", ", rule.high, ")", rule.special ? " and special values" : "",
+               rule.ascends ? ", ascending" : "", "\n");
   return out;
 }
 
@@ -188,6 +203,7 @@ HostTensor random_tensor(const RandomProgram& program, const std::string& id, DT
   if (strided && layout.chance(60)) strides = random_strides(layout, shape);
   HostTensor tensor(strides.empty() ? contiguous(type, shape) : TensorSpec{type, shape, strides});
   std::int64_t high = std::max(rule.high, rule.low + 1);
+  if (rule.ascends) return ascending(std::move(tensor), rule, random);
   for (std::int64_t i = 0; i < tensor.spec().element_count(); ++i) {
     const bool is_special = rule.special && random.chance(is_float(type) ? 12 : 50);
     tensor.set(i, static_cast<double>(random.between(rule.low, high - 1)));

@@ -20,6 +20,7 @@ struct RandomOptions {
   bool inexact = true;    ///< functions such as exp, compared with a tolerance
   int parts = 25;         ///< percent of the programs that mostly assign again to parts of tensors
   int scatters = 20;      ///< percent of the programs in which reductions write where values say
+  int ragged = 25;        ///< percent of the programs whose reductions have ranges between elements, and triangles
   int contractions = 20;  ///< percent of the programs that random_contraction makes
   int whole_tiles = 0;    ///< percent of these whose sizes are multiples of the tiles of a grid
 };
@@ -29,6 +30,7 @@ struct RandomOptions {
 struct InputRule {
   std::int64_t low = -4, high = 5;
   bool special = false;
+  bool ascends = false;  ///< in row-major order; with `special`, one element may be an end of its type
 };
 
 /// A program, sizes and inputs, all from a seed. Float values stay integers or halves of integers below 2^23, so that
