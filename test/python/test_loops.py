@@ -44,6 +44,29 @@ def test_a_recurrent_layer():
     torch.testing.assert_close(T.recurrent(x, w, u), layer(x)[0].detach(), atol=1e-5, rtol=1e-5)
 
 
+TURNED = tc.define("""
+def layer(float(T,B,H) X, float(H,H) U) -> (float(T,B,H) Y) {
+  for t in 0:T {
+    R(t,b,h) +=! (t >= 1 ? Y(t-1,b,k) : 0) * U(k,h)
+    Y(t,b,h) = tanh(X(t,b,h) + R(t,b,h))
+  }
+}
+""")
+
+
+def test_a_product_in_a_step_has_a_register_tile():
+    """Lanes run along the contiguous index of the weights, not along the sum, and two vectors of each row are summed at a time."""
+    x, u = tc.spec((20, 16, 256)), tc.spec((256, 256))
+    nest = tc.compile(TURNED.layer, x, u, target="cpu:avx512,cores=1", cache=False).nest
+    assert "h/32  k  b%8 unrolled  h%32/16 unrolled  h%16 lanes" in nest
+    for batch, width in ((1, 1), (1, 40), (3, 33), (16, 70)):
+        x, u = torch.randn(7, batch, width), torch.randn(width, width) / width
+        want = [torch.tanh(x[0])]
+        for row in x[1:]:
+            want.append(torch.tanh(row + want[-1] @ u))
+        torch.testing.assert_close(TURNED.layer(x, u), torch.stack(want), atol=1e-5, rtol=1e-5)
+
+
 def test_running_reductions_of_all_lengths():
     for length in (1, 2, 63, 64, 65, 1000):
         x = torch.randint(-4, 5, (3, length)).float()

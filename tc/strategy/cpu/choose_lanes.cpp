@@ -53,6 +53,21 @@ int vectors_in_flight(const ClusterFacts& facts, const ClusterStatement& entry, 
   return result;
 }
 
+/// Vectors side by side in a register tile, along \p lanes of a loop of the result that is not a member: accumulators of all rows, a vector
+/// of each and one that passes are as many as there are registers.
+int vectors_beside(const ClusterFacts& facts, const ClusterStatement& entry, const VectorChoice& lanes,
+                   const ClusterMapping& mapping) {
+  std::int64_t rows = 1;
+  for (int i = 0; i < facts.member_count(); ++i)
+    if (entry.outer[i] >= 0) rows *= mapping.members[i].points;
+  const auto extent = polyhedral::box(facts.statement(entry).domain)[lanes.iterator].extent();
+  int result = 1;
+  while (result < 4 && 2 * result * (rows + 1) < facts.target.vector_registers() &&
+         extent >= 2 * std::int64_t{lanes.lanes} * result)
+    result *= 2;
+  return result;
+}
+
 /// The lanes of \p entry in the tiles of \p mapping.
 StatementMapping lanes_of(const ClusterFacts& facts, const ClusterStatement& entry, const VectorChoice& tile,
                           const ClusterMapping& mapping) {
@@ -65,6 +80,8 @@ StatementMapping lanes_of(const ClusterFacts& facts, const ClusterStatement& ent
     result.unroll = order->vectors;
   else if (!mapping.register_tile && facts.is_reduction(entry))
     result.unroll = vectors_in_flight(facts, entry, choice);
+  else if (facts.is_reduction(entry) && facts.is_kept(entry, choice.iterator))
+    result.unroll = vectors_beside(facts, entry, choice, mapping);
   return result;
 }
 

@@ -17,6 +17,8 @@ using polyhedral::ClusterMapping;
 
 /// What a tile whose lanes run along the reduction has to save of the loads, to make up for the lanes it combines.
 constexpr double least_gain = 3;
+/// What a tile has to save where they run along a loop of the result, which combines none.
+constexpr double least_gain_of_kept = 1;
 
 Operand operand(const ClusterFacts& facts, const Access& read, int lane_iterator) {
   Operand result;
@@ -62,7 +64,8 @@ Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, 
   auto operands = operands_of(facts, lanes, member, mapping);
   auto tile = rows ? choose_register_tile_of(*rows, operands, trips, member, facts.target)
                    : choose_register_tile(operands, trips, member, facts.target, options.register_tile);
-  if (member < 0 && tile.gain < least_gain) return before;
+  const double least = facts.is_kept(facts.heaviest, lanes.iterator) ? least_gain_of_kept : least_gain;
+  if (member < 0 && tile.gain < least) return before;
   if (!rows && options.register_tile.empty()) result.rivals = rival_rows(operands, trips, member, facts.target, tile);
   auto window = member < 0 ? std::nullopt : choose_window(facts, tile, operands);
   if (window) {
@@ -74,7 +77,7 @@ Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, 
   mapping.register_tile = true;
   if (tile.rows >= 0) mapping.members[tile.rows].points *= tile.row_count;
   if (tile.columns >= 0) mapping.members[tile.columns].points *= tile.column_count;
-  if (member >= 0 && options.promote && options.tile.empty())
+  if (member >= 0 && options.promote && options.tile.empty() && facts.is_tiled_reduction(facts.heaviest))
     result.blocked = block_candidates(facts.scop, facts.cluster, {facts.heaviest, tile.rows, member}, facts.target,
                                       options, mapping);
   for (auto& each : result.blocked)
@@ -107,7 +110,8 @@ Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping, con
   Tiling result{mapping, lanes};
   int member = member_of(heaviest, lanes.iterator);
   if (member >= 0) result.mapping.members[member].points = lanes_within(lanes.lanes, facts.extent(member, mapping));
-  if (lanes.iterator >= 0 && reduces) return with_register_tile(facts, lanes, result, rows);
+  if (lanes.iterator >= 0 && (reduces || facts.is_reduction_of_step(heaviest)))
+    return with_register_tile(facts, lanes, result, rows);
   if (member >= 0) result.mapping = choose_lines(facts, lanes, result.mapping);
   return result;
 }
@@ -117,7 +121,7 @@ std::vector<VectorChoice> tile_lanes(const ClusterFacts& facts) {
   auto inner = facts.inner_candidates(facts.heaviest);
   candidates.insert(candidates.end(), inner.begin(), inner.end());
   std::vector<VectorChoice> result{facts.best_lanes(facts.heaviest, candidates)};
-  if (!facts.is_tiled_reduction(facts.heaviest)) return result;
+  if (!facts.is_tiled_reduction(facts.heaviest) && !facts.is_reduction_of_step(facts.heaviest)) return result;
   for (const auto& lanes : facts.possible_lanes(facts.heaviest, candidates))
     if (lanes.iterator != result.front().iterator) result.push_back(lanes);
   return result;

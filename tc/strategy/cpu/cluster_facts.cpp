@@ -12,14 +12,10 @@ namespace {
 
 using polyhedral::ClusterStatement;
 
-bool is_kept(const ClusterFacts& facts, const ClusterStatement& entry, int iterator) {
-  return contains(polyhedral::kept_dimensions(facts.statement(entry)), iterator);
-}
-
 /// Those of \p candidates the user named for lanes; all of them where none is. Never one along which instances take unlike time, and of a sum
 /// one after the other iterators of its result alone.
 std::vector<int> preferred(const ClusterFacts& facts, const ClusterStatement& entry, std::vector<int> candidates) {
-  if (facts.fixed(entry)) std::erase_if(candidates, [&](int i) { return !is_kept(facts, entry, i); });
+  if (facts.fixed(entry)) std::erase_if(candidates, [&](int i) { return !facts.is_kept(entry, i); });
   std::erase_if(candidates, [&](int i) { return contains(facts.statement(entry).uneven, i); });
   auto named = candidates;
   std::erase_if(named,
@@ -70,6 +66,14 @@ bool ClusterFacts::is_tiled_reduction(const ClusterStatement& entry) const {
                                              [](const polyhedral::InnerLoop& loop) { return loop.shared; });
 }
 
+bool ClusterFacts::is_reduction_of_step(const ClusterStatement& entry) const {
+  return is_reduction(entry) && !is_tiled_reduction(entry) && !statement(entry).loops.empty();
+}
+
+bool ClusterFacts::is_kept(const ClusterStatement& entry, int iterator) const {
+  return contains(polyhedral::kept_dimensions(statement(entry)), iterator);
+}
+
 std::vector<int> ClusterFacts::outer_candidates(const ClusterStatement& entry) const {
   std::vector<int> result;
   for (int iterator : entry.outer)
@@ -79,11 +83,12 @@ std::vector<int> ClusterFacts::outer_candidates(const ClusterStatement& entry) c
 
 std::vector<int> ClusterFacts::inner_candidates(const ClusterStatement& entry) const {
   std::vector<int> result;
-  bool reduction = is_reduction(entry);
+  bool reduction = is_reduction(entry), step = is_reduction_of_step(entry);
   for (const auto& loop : entry.inner) {
     if (loop.iterator < 0) continue;
-    bool kept = !statement(entry).accumulates || is_kept(*this, entry, loop.iterator);
-    if (reduction ? !loop.shared : loop.coincident && kept) result.push_back(loop.iterator);
+    bool kept = !statement(entry).accumulates || is_kept(entry, loop.iterator);
+    const bool apart = loop.coincident && kept;
+    if (reduction ? !loop.shared || (step && apart) : apart) result.push_back(loop.iterator);
   }
   return result;
 }

@@ -43,6 +43,10 @@ struct ClusterFacts {
   bool is_reduction(const polyhedral::ClusterStatement& entry) const;
   /// Does it so right below the members, where tiles of these may surround all its loops?
   bool is_tiled_reduction(const polyhedral::ClusterStatement& entry) const;
+  /// Does it so in a loop whose iterations run in order? Points of a register tile may stand below all its loops, nothing else around them.
+  bool is_reduction_of_step(const polyhedral::ClusterStatement& entry) const;
+  /// Does \p entry write another element for each value of \p iterator?
+  bool is_kept(const polyhedral::ClusterStatement& entry, int iterator) const;
   /// Iterators of the outer members, and of loops of its own, along which lanes of \p entry may run.
   std::vector<int> outer_candidates(const polyhedral::ClusterStatement& entry) const;
   std::vector<int> inner_candidates(const polyhedral::ClusterStatement& entry) const;
