@@ -21,6 +21,7 @@
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
 #include "tc/graph/bind.h"
+#include "tc/lang/syntax/print.h"
 
 namespace py = pybind11;
 
@@ -352,6 +353,7 @@ void bind_function(py::module_& m) {
       .def("_returns", [](const PyFunction& self) { return names_of(self.function()->def.returns); })
       .def("_name", [](const PyFunction& self) { return self.function()->name(); })
       .def("_source", [](const PyFunction& self) { return engine::source_text(*self.function()); })
+      .def("_inlined_source", [](const PyFunction& self) { return lang::print(engine::inlined(self.function())->def); })
       .def("_compiled_count", &PyFunction::compiled_count)
       .def_property(
           "max_compiled", &PyFunction::max_compiled, &PyFunction::set_max_compiled,

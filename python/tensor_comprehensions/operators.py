@@ -6,7 +6,7 @@ Every def is an operator of the namespace "tc" once something asks for it; `torc
 import contextlib
 import functools
 import hashlib
-from typing import Dict
+from typing import Dict, Optional
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
@@ -22,6 +22,8 @@ _libraries: Dict[str, tuple] = {}
 """The registration of each operator by its name, as long as the process: torch forgets an operator with it."""
 _functions: Dict[str, Function] = {}
 """The def that each operator of the namespace "tc" is."""
+_behind: Dict[torch._ops.OpOverload, Function] = {}
+"""The def of each operator."""
 
 
 def torch_op(name: str, function: Function) -> torch._ops.OpOverload:
@@ -49,6 +51,11 @@ def operator_of(function: Function) -> torch._ops.OpOverload:
         made = registered[1] if registered else _register(f"tc::{name}", function)
         function._operator_made = made
     return made
+
+
+def function_behind(operator) -> Optional[Function]:
+    """The def that `operator` of torch is; None for others."""
+    return _behind.get(operator)
 
 
 def _name_of(function) -> str:
@@ -202,6 +209,7 @@ def _register(qualified: str, function: Function) -> torch._ops.OpOverload:
     torch.library.register_fake(qualified, call.fake, lib=library)
     torch.library.register_vmap(qualified, functools.partial(_batched, call, operator), lib=library)
     _libraries[qualified] = library, operator
+    _behind[operator] = function
     return operator
 
 

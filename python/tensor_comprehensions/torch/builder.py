@@ -84,20 +84,33 @@ class Statement:
 
 
 @dataclasses.dataclass
+class Call:
+    """A call of a def: its `text`, with the placeholder `{name}` for its name, and the tensors it takes and gives."""
+
+    text: str
+    params: List[Tensor]
+    returns: List[Tensor]
+    flops: int
+
+
+@dataclasses.dataclass
 class Item:
-    """What one node became: statements, or (`reshape`) a second shape of a tensor's memory."""
+    """What one node became: statements, a call of a def, or (`reshape`) a second shape of a tensor's memory."""
 
     node: object
     name: str
     kind: str
     statements: List[Statement] = dataclasses.field(default_factory=list)
     reshape: tuple = ()
+    call: Optional[Call] = None
 
     @property
     def writes(self):
         """The tensors it computes, each once, in order."""
         if self.reshape:
             return [self.reshape[0]]
+        if self.call:
+            return self.call.returns
         return list(dict.fromkeys(s.target for s in self.statements))
 
     @property
@@ -105,6 +118,8 @@ class Item:
         """The tensors it reads and does not compute itself, in order of appearance."""
         if self.reshape:
             return [self.reshape[1]]
+        if self.call:
+            return list(dict.fromkeys(self.call.params))
         own, found = set(self.writes), {}
         for statement in self.statements:
             for load in statement.loads:
@@ -114,7 +129,7 @@ class Item:
 
     @property
     def flops(self):
-        return sum(s.flops for s in self.statements)
+        return self.call.flops if self.call else sum(s.flops for s in self.statements)
 
 
 class Builder:
@@ -187,9 +202,26 @@ class Builder:
         stored = self.stored(value)
         if not stored.is_stored_in_order():
             stored = self.materialise(stored)
-        alias = Tensor(self._fresh(), stored.dtype, shape, alias_of=stored.tensor)
-        self.items.append(Item(self.node, "reshape", "reshape", reshape=(alias, stored.tensor)))
-        return View(alias)
+        return View(self._alias(stored.tensor, shape))
+
+    def whole(self, value: Value) -> Tensor:
+        """A tensor that has the elements of `value`, row by row; they are copied only where memory has them in no such order."""
+        stored = self.stored(value)
+        if not stored.is_memory_in_order():
+            stored = self.materialise(stored)
+        tensor = stored.tensor
+        return tensor if tensor.stored_shape == stored.shape else self._alias(tensor, stored.shape)
+
+    def call(self, text, params, shapes, dtypes, flops) -> List[View]:
+        """The results of a call of the def `text`, which has the placeholder `{name}` for its name."""
+        returns = [Tensor(self._fresh(), dtype, shape) for shape, dtype in zip(shapes, dtypes)]
+        self.items.append(Item(self.node, self._name, "", call=Call(text, params, returns, flops)))
+        return [View(tensor) for tensor in returns]
+
+    def _alias(self, tensor, shape):
+        alias = Tensor(self._fresh(), tensor.dtype, shape, alias_of=tensor)
+        self.items.append(Item(self.node, "reshape", "reshape", reshape=(alias, tensor)))
+        return alias
 
     def is_held(self, value: Value) -> bool:
         """Whether `value` is of a tensor that may be a constant, which a compile then lays out as its code likes."""

@@ -105,7 +105,7 @@ class Compiler:
         return self._compile(text, inputs, outputs, constants, fold_scales=self.fold_scales, target=target)
 
     def _compile(self, text, inputs, outputs, constants=(), **how):
-        function = _defined(text)
+        function = defined(text)
         names = function._parameters()
         how |= {"constants": [names[place] for place in constants]} if constants else {}
         out = tuple(outputs) if len(outputs) > 1 else outputs[0]
@@ -113,7 +113,7 @@ class Compiler:
 
 
 @functools.lru_cache(maxsize=64)
-def _defined(text):
+def defined(text):
     """The last def in `text`."""
     module = tc.define(text)
     return module[list(module)[-1]]

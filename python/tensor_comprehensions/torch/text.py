@@ -1,12 +1,13 @@
 """Programs as text of the language: a def for an item or for several, and the def of calls that is the whole."""
 
 import dataclasses
+import itertools
 import re
 from types import MappingProxyType
 from typing import List, Set
 
 from . import expression
-from .builder import Item, Statement
+from .builder import Call, Item, Statement
 from .expression import Index, Literal, Load
 from .lowering import VIEWS
 from .sizes import NoText, same, size_text, symbol_of, symbols_in
@@ -104,7 +105,7 @@ def _bounded(statement: Statement, assigned) -> List[Index]:
 
 
 def statement_text(statement: Statement, name_of, assigned) -> str:
-    """One statement, in its loop; ranges are given where inference would not find them."""
+    """One statement, without its loop; ranges are given where inference would not find them."""
     target = statement.target
     left = name_of(target)
     if target.shape:
@@ -113,8 +114,22 @@ def statement_text(statement: Statement, name_of, assigned) -> str:
     clauses = [f"{i.name} in 0:{size_text(i.extent)}" for i in _bounded(statement, assigned) if loop is None or i.name != loop.name]
     clauses += [f"exists {expression.to_text(element, name_of)}" for element in statement.exist]
     text = f"{left} {statement.operator} {expression.to_text(statement.value, name_of)}"
-    text += f" where {', '.join(clauses)}" if clauses else ""
-    return text if loop is None else f"for {loop.name} in 0:{size_text(loop.extent)} {{ {text} }}"
+    return text + (f" where {', '.join(clauses)}" if clauses else "")
+
+
+def _lines(statements, name_of) -> List[str]:
+    """Statements in their loops; neighbours that have one loop are in it together."""
+    assigned: Set[Tensor] = set()
+    lines = []
+    for loop, inside in itertools.groupby(statements, lambda s: s.loop):
+        texts = []
+        for statement in inside:
+            texts.append(statement_text(statement, name_of, assigned))
+            assigned.add(statement.target)
+        if loop is not None:
+            texts = [f"for {loop.name} in 0:{size_text(loop.extent)} {{", *(f"    {text}" for text in texts), "}"]
+        lines += texts
+    return lines
 
 
 def declared_first(tensors) -> list:
@@ -155,11 +170,7 @@ def def_of(items: List[Item], needed, kind=None, holders=MappingProxyType({})) -
     names |= {t: "T" + (str(k + 1) if k else "") for k, t in enumerate(t for t in written if t not in needed)}
     takes = ", ".join(_declaration(t, names[t], sizes) for t in params)
     given = ", ".join(_declaration(t, names[t], sizes) for t in returns)
-    lines: List[str] = []
-    assigned: Set[Tensor] = set()
-    for statement in statements:
-        lines.append("    " + statement_text(statement, names.__getitem__, assigned))
-        assigned.add(statement.target)
+    lines = [f"    {line}" for line in _lines(statements, names.__getitem__)]
     text = f"def {{name}}({takes}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"
     return Def(kind or "_".join(dict.fromkeys(item.name for item in items)), text, params, returns, items)
 
@@ -173,6 +184,11 @@ def reshape_def(item: Item, holders=MappingProxyType({})) -> Def:
     value = View(plain).at(digits(its, alias.shape, plain.shape))
     found = def_of([Item(item.node, "reshape", "", [Statement(target, its, "=", value)])], {target}, holders=holders)
     return Def("reshape", found.text, [source if t is plain else t for t in found.params], [alias], [item])
+
+
+def called_def(item: Item, call: Call) -> Def:
+    """The def that an item calls."""
+    return Def(item.name, call.text, call.params, call.returns, [item])
 
 
 class Names:
@@ -202,7 +218,7 @@ def defs_of(program) -> List[Def]:
     holders = {symbol_of(n): t for t in reversed(program.inputs) if t is not None for n in t.shape if symbol_of(n) is not None}
     try:
         return [
-            reshape_def(item, holders) if item.reshape else def_of([item], needed, _kind(item), holders)
+            reshape_def(item, holders) if item.reshape else called_def(item, item.call) if item.call else def_of([item], needed, _kind(item), holders)
             for item in reversed(live)
         ]
     except NoText as reason:

@@ -117,6 +117,28 @@ class View(Value):
         seen = [order[k] for k, size in enumerate(self.shape) if size != 1]
         return seen == [d for d in self.tensor.order if self.tensor.shape[d] != 1]
 
+    def is_memory_in_order(self):
+        """Whether the elements of the view, row by row, are all of the tensor's memory in order."""
+        steps, stored = [0] * self.rank, 1
+        for d in reversed(self.tensor.order):
+            terms, constant = self.rows[d]
+            if constant:
+                return False
+            for dimension, coefficient in terms:
+                steps[dimension] += coefficient * stored
+            stored *= self.tensor.shape[d]
+        return self.numel == stored and is_dense(self.shape, steps)
+
+
+def is_dense(shape, strides):
+    """Whether elements of `shape` with these strides lie row by row without gaps."""
+    expected = 1
+    for n, stride in reversed(list(zip(shape, strides))):
+        if n != 1 and stride != expected:
+            return False
+        expected *= n
+    return True
+
 
 def compose(row, rows):
     """`row` over dimensions that are themselves `rows` over others."""

@@ -7,7 +7,9 @@ from typing import Callable, Dict
 import torch
 from torch.utils import flop_counter
 
+from ..operators import function_behind
 from .lowering import VIEWS
+from .lowering.registry import operations_of_def
 from .specialise import is_concrete
 
 _CHOOSING = ("embedding", "index", "index_select", "gather", "take", "_unsafe_index")
@@ -74,6 +76,9 @@ def work_of(node) -> Work:
     if packet.__name__ in _CHOOSING:
         read = [*read[1:], *written]
     size = sum(t.numel() * t.element_size() for t in [*read, *written])
+    function = function_behind(node.target)
+    if function is not None:
+        return Work(operations_of_def(function._for_values(read), read), size)
     try:
         if packet in flop_counter.flop_registry:
             return Work(int(flop_counter.flop_registry[packet](*args, **kwargs, out_val=node.meta.get("val"))), size)

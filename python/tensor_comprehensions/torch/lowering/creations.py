@@ -25,8 +25,9 @@ def full_like(b, x, value, **_):
     return _filled(b, value)
 
 
-@lowers("zeros", "zeros_like", "new_zeros")
+@lowers("zeros", "zeros_like", "new_zeros", "empty.memory_format")
 def zeros(b, *_, **__):
+    """Also of a tensor whose elements are undefined: none has memory unless it is read."""
     return _filled(b, 0)
 
 

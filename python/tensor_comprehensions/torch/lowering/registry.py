@@ -5,11 +5,14 @@ there are several; None for one that nothing reads). It raises Decline, with a r
 """
 
 import math
+import re
 from typing import Any, Callable, Dict, Set
 
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from ...operators import function_behind
+from ...settings import spec
 from ..builder import TORCH_DTYPES
 from ..sizes import size
 from ..values import Decline, Value, iterators
@@ -50,7 +53,48 @@ def lowering_of(target):
     """The function that lowers the operator `target`; None where there is none."""
     if not isinstance(target, torch._ops.OpOverload):
         return None
-    return LOWERINGS.get(target) or OF_OTHERS.get(target._schema.name)
+    return LOWERINGS.get(target) or OF_OTHERS.get(target._schema.name) or (call_of_def if function_behind(target) else None)
+
+
+def call_of_def(b, *arguments):
+    """An operator that is a def of the language: a call of the def, whose text is used as it is, without parameters that it does not read."""
+    fakes = [argument.meta["val"] for argument in b.node.args]
+    function = function_behind(b.node.target)._for_values(fakes)
+    parameters, returns = function._signature()
+    refuse(any(accumulates for *_, accumulates in returns), "it accumulates into a caller's buffer")
+    several = isinstance(b.node.meta["val"], (tuple, list))
+    results = b.node.meta["val"] if several else [b.node.meta["val"]]
+    kept = _kept(parameters, getattr(function, "unread", ()))
+    header = ", ".join(f"{dtype}({', '.join(dims)}) {name}" if dims else f"{dtype} {name}" for name, dtype, dims, _ in (parameters[k] for k in kept))
+    text = re.sub(r"\bdef\s+\w+\(.*?\) -> ", f"def {{name}}({header}) -> ", function._inlined_source(), count=1, flags=re.S)
+    made = b.call(text, [b.whole(arguments[k]) for k in kept], [r.shape for r in results], [r[1] for r in returns], operations_of_def(function, fakes))
+    return tuple(made) if several else made[0]
+
+
+def _kept(parameters, unread):
+    """The places of parameters without those that are `unread`, where others give all sizes."""
+    read = [k for k, (name, *_) in enumerate(parameters) if name not in unread]
+    known: Set[str] = set()
+    for k in read:
+        known |= {size for size in parameters[k][2] or () if size.isidentifier()}
+        if not all(set(re.findall(r"[A-Za-z_]\w*", size)) <= known for size in parameters[k][2] or ()):
+            return range(len(parameters))
+    needed = {size for _, _, sizes, _ in parameters for text in sizes or () for size in re.findall(r"[A-Za-z_]\w*", text)}
+    return read if needed <= known else range(len(parameters))
+
+
+def operations_of_def(function, tensors) -> int:
+    """Operations of one call, about: one for each instance of a statement, two where it reduces; 0 where sizes are symbols."""
+    if any(type(n) is not int for tensor in tensors for n in tensor.shape):
+        return 0
+    total = 0
+    for line in function.infer(*(spec(tuple(t.shape), str(t.dtype).rpartition(".")[2]) for t in tensors)).ranges:
+        left = re.search(r"\(([^()]*)\): \w+ in ", line)
+        written = left[1].split(",") if left else []
+        ranges = re.findall(r"(\w+) in \[(-?\d+), (-?\d+)\)", line)
+        points = math.prod(max(0, int(high) - int(low)) for _, low, high in ranges)
+        total += points * (2 if any(name not in written for name, *_ in ranges) else 1)
+    return total
 
 
 def broadcast(value, subscripts):
