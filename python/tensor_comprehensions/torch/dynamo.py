@@ -16,7 +16,9 @@ import tensor_comprehensions as tc
 from .compile_graph import compile_graph, static_inputs
 from .decompositions import decompositions
 from .recording import Recording, forget_recordings, recorded
+from .recurrent import run_along_time
 from .report import log
+from .roll import roll_loops
 from .runner import Compiler
 from .specialise import has_symbols
 from .symbolic_graphs import ForAllSizes
@@ -67,6 +69,8 @@ def backend(module, example_inputs, mode=None, options=None, **unknown):
         )
     recording = Recording() if options.pop("cuda_graphs", False) or mode == "reduce-overhead" else None
     compiler = _shared_compiler(options)
+    run_along_time(module)
+    roll_loops(module)
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     return aot_autograd(
