@@ -78,6 +78,7 @@ class CheckCollector {
     visit(range.low);
     visit(range.high);
     CheckStep check = make_check(range_violation(range), place);
+    add_conditions_of_others(check.update);
     check.level = std::max(depth(range.low), depth(range.high));
     behind_[range.index] = std::max(behind_[range.index], check.level + 1);
     check.message =
@@ -239,8 +240,7 @@ std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const st
   CheckCollector collector(iterators, conditions, data_dependent, scope);
   for (const auto& clause : assignment.clauses)
     if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node))
-      if (const auto range = lang::as_range_check(exists->value);
-          range && has_instances(range->low, scope) && has_instances(range->high, scope))
+      if (const auto range = lang::as_range_check(exists->value); range && runs)
         collector.check_range(*range, clause.range);
   if (runs) collector.visit(assignment.rhs);
   for (const auto& clause : assignment.clauses)

@@ -29,7 +29,7 @@ struct CheckStep {
 ///
 ///   before  exists j in P(r):P(r+1)        after  flag ||= P(r) < 0 || P(r+1) > N || P(r) > P(r+1)       0:N is the range of j
 ///
-/// Accesses in `exists` are checked as well; if not \p runs, they alone, unless one of the
+/// unless the statement has no instances. Accesses in `exists` are checked as well; if not \p runs, they alone, unless one of the
 /// iterators that occur in them has no values.
 std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const std::vector<std::string>& iterators,
                                     const std::vector<Halide::Expr>& conditions,

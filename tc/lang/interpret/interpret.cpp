@@ -257,9 +257,12 @@ class Interpreter {
     return result;
   }
 
-  /// Compares the bounds of \p range, at all values of the iterators in them, with the range of its index.
+  /// Compares the bounds of \p range, at all values of the iterators in them, with the range of its index, unless the statement, of
+  /// \p ranges, has no instances.
   void check_range(const RangeCheck& range, const std::map<std::string, Range>& ranges) const {
     Environment environment = environment_;
+    for (const auto& [name, each] : ranges)
+      if (evaluate_box({each}, environment.sizes).at(0).extent <= 0) return;
     const IntegerRange values = evaluate_box({ranges.at(range.index)}, environment.sizes).at(0);
     const Odometer points = add_iterators(iterators_in({range.low, range.high}, ranges), ranges, environment);
     const auto low = compile(range.low, environment).integer, high = compile(range.high, environment).integer;
