@@ -189,6 +189,10 @@ TEST(RoundTrip, Programs) {
     expect_round_trip(file);
     File checked;
     ASSERT_NO_THROW(checked = check(file)) << text;
+    if (checked.defs.back().statements.size() != file.defs.back().statements.size()) {
+      EXPECT_EQ(print(check(parse(print(checked)))), print(checked)) << "with its stores written out";
+      continue;
+    }
     EXPECT_EQ(print(checked), print(file));
     EXPECT_TRUE(equal_files(checked, file));
     EXPECT_EQ(print(check(checked)), print(file));

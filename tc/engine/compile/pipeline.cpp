@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/back_end.h"
+#include "tc/halide_bridge/lower/drop_idle_iterators.h"
 #include "tc/halide_bridge/lower/extract_scop.h"
 #include "tc/halide_bridge/lower/hoist_invariants.h"
 #include "tc/halide_bridge/lower/lower.h"
@@ -65,6 +66,7 @@ void lower(CompileState& state) {
   };
   std::set<std::string> named(state.mapping.parallel_along.begin(), state.mapping.parallel_along.end());
   named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
+  rewrite("drop_idle_iterators", halide_bridge::drop_idle_iterators(program, named));
   if (state.back_end->splits_residues && state.symbolic.empty())
     rewrite("split_residues", halide_bridge::split_residues(program, named));
   if (state.back_end->runs_reductions_in_order) {

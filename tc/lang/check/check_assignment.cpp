@@ -51,11 +51,13 @@ class AssignmentChecker {
     collect_iterators();
     const bool in_place = target_ok && find_update_in_place();
     if (target_ok) take_carried_type();
+    const auto errors = scope_.diagnostics.errors().size();
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
+    const bool clauses_good = scope_.diagnostics.errors().size() == errors;
     Typed value = type_expr(in_.rhs, scope_, Mode::Value);
     if (in_place && value) report_update_in_place();
     find_reductions(static_cast<bool>(value));
-    if (!scattered_.empty() && scope_.tensors.count(in_.target)) value = scatter(value);
+    if (!scattered_.empty() && scope_.tensors.count(in_.target)) value = clauses_good ? scatter(value) : Typed{};
     if (target_ok) {
       if (const ExprPtr stored = stored_value(in_, value, context_)) {
         out_.rhs = stored;
@@ -115,7 +117,8 @@ class AssignmentChecker {
              .message = str("a subscript on the left must be an index but '", print(subscript), "' is an expression"),
              .help =
                  str("give the elements an index of their own and use the expression on the right, or add the values ",
-                     "up where the expression says: ", in_.target, "(...) += ...")});
+                     "up where the expression says: ", in_.target, "(...) += ...; to store them there, assign to '",
+                     in_.target, "' in an earlier statement, outside of a loop")});
         good = false;
         continue;
       }

@@ -216,11 +216,12 @@ class DefGenerator {
 
   /// May make a subscript an expression that stays in \p old: says how many values of an iterator then go to one element.
   double scatter(Assignment& assignment, const KnownTensor& old) {
-    if (!scatters_ || !assignment.reduction || old.box.empty() || !random_.chance(50)) return 1;
+    if (!scatters_ || old.box.empty() || !random_.chance(assignment.reduction ? 50 : 35)) return 1;
     const auto d = static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(old.box.size()) - 1));
     if (old.box[d].extent <= 0) return 1;
     ValueGenerator generator(random_, tensors_, iterators_, bound_, false);
-    const ExprPtr row = cast(DType::Int64, generator.value(DType::Int32, 2).expr);
+    ExprPtr row = cast(DType::Int64, generator.value(DType::Int32, 2).expr);
+    if (!assignment.reduction) row = binary(BinaryOp::Add, row, name(iterators_[d].name));
     const ExprPtr inside = binary(BinaryOp::Mod, row, integer(old.box[d].extent));
     assignment.subscripts[d] = binary(BinaryOp::Add, integer(old.box[d].min), inside);
     return static_cast<double>(std::max<std::int64_t>(iterators_[d].high - iterators_[d].low, 1));

@@ -1,0 +1,108 @@
+"""Stores at subscripts that are expressions: as in NumPy, of several values for one element the last one is kept."""
+
+import numpy as np
+import pytest
+import torch
+
+import tensor_comprehensions as tc
+
+ROWS = "def put(int64(N) p, float(N,D) X, float(E,D) old) -> (Y) { Y(e,d) = old(e,d)  Y(p(i),d) = X(i,d) }"
+
+
+def rows(n, e, d, seed=0):
+    torch.manual_seed(seed)
+    return torch.randint(0, max(e, 1), (n,)), torch.randn(n, d), torch.randn(e, d)
+
+
+@pytest.mark.parametrize("n, e, d", [(30, 20, 8), (5, 100, 3), (1000, 64, 40), (0, 4, 3), (1, 1, 1), (50, 33, 1)])
+def test_the_last_value_is_kept(n, e, d):
+    p, X, old = rows(n, e, d)
+    want = old.numpy().copy()
+    want[p.numpy()] = X.numpy()  # NumPy keeps the last one, too
+    for position in range(n):
+        want[p[position]] = X[position]
+    assert np.array_equal(tc.define(ROWS).put(p, X, old), want)
+
+
+def test_any_number_of_threads_keeps_the_same():
+    p, X, old = rows(4000, 50, 64)
+    put, threads = tc.compile(tc.define(ROWS).put, p, X, old), tc.get_num_threads()
+    results = []
+    for count in (1, 2, 3):
+        tc.set_num_threads(count)
+        results.append(torch.as_tensor(put(p, X, old)))
+    tc.set_num_threads(threads)
+    assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+
+
+def test_iterators_run_in_the_order_of_the_left_side():
+    text = "def put(int64(A,B) p, float(A,B) X, float(E) old) -> (Y) {{ Y(e) = old(e)  Y(p({0})) = X({0}) + k }}"
+    torch.manual_seed(1)
+    p, X, old = torch.randint(0, 5, (6, 7)), torch.randn(6, 7), torch.zeros(9)
+    outer = old.clone()
+    for i in range(6):
+        for k in range(7):
+            outer[p[i, k]] = X[i, k] + k
+    assert torch.equal(torch.as_tensor(tc.define(text.format("i,k")).put(p, X, old)), outer)
+    inner = old.clone()
+    for k in range(7):
+        for i in range(6):
+            inner[p[i, k]] = X[i, k] + k
+    turned = text.replace("Y(p({0}))", "Y(0*k + p({0}))").format("i,k")  # k comes first
+    assert torch.equal(torch.as_tensor(tc.define(turned).put(p, X, old)), inner)
+
+
+def test_a_cache_of_keys():
+    text = "def put(int32(B) at, float(B,D) new, float(B,L,D) old) -> (Y) { Y(b,l,d) = old(b,l,d)  Y(b,at(b),d) = new(b,d) }"
+    at, new, old = torch.tensor([3, 0, 6], dtype=torch.int32), torch.randn(3, 16), torch.randn(3, 7, 16)
+    want = old.clone()
+    want[torch.arange(3), at.long()] = new
+    assert torch.equal(torch.as_tensor(tc.define(text).put(at, new, old)), want)
+
+
+def test_subscripts_do_not_wrap():
+    """`uint8` values computed in a subscript are wider than their type, and names of `where` are not."""
+    p, X = torch.tensor([250, 3], dtype=torch.uint8), torch.tensor([1.0, 2.0])
+    text = "def f(uint8(N) p, float(N) X) -> (Y) { Y(e) = 0.0 where e in 0:300  Y(p(i)+10) = X(i) }"
+    Y = torch.as_tensor(tc.define(text).f(p, X))
+    assert Y[260] == 1 and Y[13] == 2 and Y.sum() == 3
+    named = text.replace("Y(p(i)+10) = X(i)", "Y(c) = X(i) where c = p(i)+10")
+    Y = torch.as_tensor(tc.define(named).f(p, X))
+    assert Y[4] == 1 and Y[13] == 2 and Y.sum() == 3
+
+
+def test_indices_outside_are_refused_before_anything_is_written():
+    p, X, old = rows(30, 20, 8)
+    put = tc.define(ROWS).put
+    Y = torch.full((20, 8), 7.0)
+    for wrong in (-1, 20, 2**62, -(2**63)):
+        p[17] = wrong
+        with pytest.raises(tc.ArgumentError, match=r"'p\(i\)', must be in \[0, 20\)"):
+            put(p, X, old, out=Y)
+        assert torch.all(Y == 7)
+
+
+def test_gradients_go_to_the_values_that_were_kept():
+    text = ROWS.replace("float", "double").replace("= X(i,d)", "= X(i,d) * X(i,d)")
+    put = tc.define(text).put
+    p, X, old = rows(12, 6, 3)
+    inputs = [t.double().requires_grad_() for t in (X, old)]
+    assert torch.autograd.gradcheck(lambda *tensors: put(p, *tensors), inputs)
+    tc_gradient = torch.autograd.grad(torch.as_tensor(put(p, *inputs)).sum(), inputs)
+    last = torch.zeros(12, 1, dtype=torch.float64)
+    last[[max(i for i in range(12) if p[i] == row) for row in set(p.tolist())]] = 1
+    assert torch.equal(tc_gradient[0], 2 * inputs[0].detach() * last)
+
+
+def test_a_target_is_assigned_first():
+    with pytest.raises(tc.SemanticError, match="assign to 'Y' in an earlier statement"):
+        tc.define("def f(int(N) p, float(N) X) -> (float(N) Y) { Y(p(i)) = X(i) }")
+
+
+def test_batches_and_calls():
+    p, X, old = rows(9, 6, 3)
+    T = tc.define(ROWS + " def twice(int64(N) p, float(N,D) X, float(E,D) old) -> (Z) { A = put(p, X, old)  Z(e,d) = 2 * A(e,d) }")
+    want = torch.as_tensor(T.put(p, X, old))
+    assert torch.equal(torch.as_tensor(T.twice(p, X, old)), 2 * want)
+    batched = tc.vmap(T.put, in_dims=(None, 0, None))(p, torch.stack([X, 2 * X]), old)
+    assert torch.equal(torch.as_tensor(batched)[0], want)
