@@ -1,7 +1,5 @@
 #include "tc/halide_bridge/lower/drop_idle_iterators.h"
 
-#include <vector>
-
 #include "tc/halide_bridge/lower/variable_names.h"
 
 namespace tc::halide_bridge {
