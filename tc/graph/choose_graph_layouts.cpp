@@ -82,7 +82,7 @@ class GraphLayoutChoice {
 
   /// How many times as cheap \p node must be in \p layouts to take them.
   double least_gain(const Node& node, const OperandLayouts& layouts) const {
-    if (is_plain(layouts)) return 1;
+    if (is_plain(layouts) || (options_.differs_by_copies && options_.differs_by_copies(node, layouts))) return 1;
     for (std::size_t i = 0; i < layouts.size(); ++i)
       if (!layouts[i].is_identity() && (i >= node.inputs.size() || !constants_.count(node.inputs[i])))
         return options_.least_gain;

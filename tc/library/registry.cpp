@@ -48,6 +48,11 @@ const Library& find_library(const std::string& name) {
   throw OptionsError(str("there is no library '", name, "'; there are ", join(names)));
 }
 
+std::vector<Operand> liked_operands(const Call& call) {
+  const auto* routine = find_library(call.library).routine(call.routine);
+  return routine && routine->guideline ? routine->guideline(call) : call.operands;
+}
+
 void add_library(Library library) {
   auto& all = registry();
   std::lock_guard lock(all.mutex);

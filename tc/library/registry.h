@@ -13,6 +13,8 @@ namespace tc::library {
 std::vector<const Library*> libraries();
 /// The one of that name. Throws OptionsError that lists them.
 const Library& find_library(const std::string& name);
+/// The operands of \p call as its routine is fastest with (Routine::guideline).
+std::vector<Operand> liked_operands(const Call& call);
 /// Adds \p library, for good. Throws OptionsError for a name that is taken.
 void add_library(Library library);
 

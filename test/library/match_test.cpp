@@ -202,14 +202,14 @@ TEST(Prove, RefusesNumbersOfOtherExtents) {
     const auto problem = make_problem(given, pairing, {});
     for (const auto& assignment : assignments(problem, pairing, routine, false)) {
       auto call = read_off(problem, pairing, routine, assignment);
-      if (!call || !prove(problem, pairing, routine, assignment, *call)) continue;
+      if (!call || !prove(problem, {}, pairing, routine, assignment, *call)) continue;
       ++proved;
       for (const char* size : {"N", "C"}) {
         auto other = *call;
         --other.numbers.at(size);
-        EXPECT_FALSE(prove(problem, pairing, routine, assignment, other)) << size;
+        EXPECT_FALSE(prove(problem, {}, pairing, routine, assignment, other)) << size;
         other.numbers.erase(size);
-        EXPECT_FALSE(prove(problem, pairing, routine, assignment, other)) << "no " << size;
+        EXPECT_FALSE(prove(problem, {}, pairing, routine, assignment, other)) << "no " << size;
       }
     }
   }

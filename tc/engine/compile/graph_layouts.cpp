@@ -12,6 +12,7 @@
 #include "tc/graph/lay_out.h"
 #include "tc/layout/map/layout_map.h"
 #include "tc/layout/rewrite/apply.h"
+#include "tc/library/description/argument_layout.h"
 #include "tc/library/registry.h"
 
 namespace tc::engine {
@@ -28,15 +29,15 @@ class LayoutPrices {
   }
 
   std::optional<double> of_node(const graph::Node& node, const graph::OperandLayouts& layouts) {
-    TextStream key;
-    key << node.def.get();
-    for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
-    for (const auto& layout : layouts) key << "; " << to_string(layout);
-    const auto [known, is_new] = known_.emplace(key.str(), std::nullopt);
-    if (is_new && !is_lost_to_library(node, layouts))
-      known->second =
-          price_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+    const auto [known, is_new] = known_.try_emplace(key_of(node, layouts));
+    if (is_new) known->second = seconds(node, layouts);
     return known->second;
+  }
+
+  /// Is \p node in \p layouts a call of the library that was asked for? Its price differs from that in other layouts by the
+  /// copies alone.
+  bool is_named_call(const graph::Node& node, const graph::OperandLayouts& layouts) {
+    return is_named() && is_call(node, layouts);
   }
 
   double of_conversion(const graph::Tensor& tensor) const {
@@ -49,28 +50,85 @@ class LayoutPrices {
     return price_in_layouts({made.def(), made.ranges}, {}, {}, options_).value_or(0);
   }
 
-  /// The layouts of \p node that libraries that may be called are written for, and in which they take it.
+  /// The layouts that libraries which may be called ask for \p node, in which they take it.
   const std::vector<graph::OperandLayouts>& of_libraries(const graph::Node& node) {
-    TextStream key;
-    key << node.def.get();
-    for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
-    const auto [known, is_new] = of_libraries_.try_emplace(key.str());
+    const auto [known, is_new] = of_libraries_.try_emplace(key_of(node, {}));
     if (is_new) known->second = in_library_layouts(node);
     return known->second;
   }
 
  private:
-  /// Would a library that is asked for by name lose \p node by \p layouts?
-  bool is_lost_to_library(const graph::Node& node, const graph::OperandLayouts& layouts) {
-    if (const auto asked = asked_libraries(options_.libraries); asked.none() || asked.any()) return false;
-    const bool some = takes(node, graph::OperandLayouts(layouts.size())) || !of_libraries(node).empty();
-    return some && !takes(node, layouts);
+  std::string key_of(const graph::Node& node, const graph::OperandLayouts& layouts) const {
+    TextStream key;
+    key << node.def.get();
+    for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
+    for (const auto& layout : layouts) key << "; " << to_string(layout);
+    return key.str();
   }
-  bool takes(const graph::Node& node, const graph::OperandLayouts& layouts) const {
-    return library_takes(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+  static graph::OperandLayouts plain(const graph::Node& node) {
+    return graph::OperandLayouts(node.inputs.size() + node.outputs.size());
+  }
+  std::size_t tensor_of(const graph::Node& node, std::size_t argument) const {
+    return argument < node.inputs.size() ? node.inputs[argument] : node.outputs[argument - node.inputs.size()];
   }
 
-  std::vector<graph::OperandLayouts> in_library_layouts(const graph::Node& node) const {
+  bool is_named() const {
+    const auto asked = asked_libraries(options_.libraries);
+    return !asked.none() && !asked.any();
+  }
+
+  bool is_call(const graph::Node& node, const graph::OperandLayouts& layouts) {
+    return !calls_of(node, layouts).calls.empty();
+  }
+  const CallsInLayouts& calls_of(const graph::Node& node, const graph::OperandLayouts& layouts) {
+    const auto [known, is_new] = calls_.try_emplace(key_of(node, layouts));
+    if (is_new)
+      known->second =
+          calls_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+    return known->second;
+  }
+
+  std::optional<double> own_seconds(const graph::Node& node, const graph::OperandLayouts& layouts) const {
+    return price_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+  }
+
+  /// A library that is asked for by name must not lose a node by layouts. Its call takes what it takes without layouts, and what
+  /// its copies take.
+  std::optional<double> seconds(const graph::Node& node, const graph::OperandLayouts& layouts) {
+    if (!is_named()) return own_seconds(node, layouts);
+    const bool without = is_call(node, plain(node));
+    if (!is_call(node, layouts))
+      return without || !of_libraries(node).empty() ? std::nullopt : own_seconds(node, layouts);
+    auto result = own_seconds(node, without ? plain(node) : layouts);
+    if (result) *result += copy_seconds(node, calls_of(node, layouts).calls.front());
+    return result;
+  }
+
+  /// What \p call of \p node copies in each run to the layouts that it is fastest with.
+  double copy_seconds(const graph::Node& node, const library::Call& call) {
+    const auto liked = library::liked_operands(call);
+    double result = 0;
+    for (std::size_t i = 0; i < liked.size(); ++i)
+      if (!(liked[i] == call.operands[i]))
+        result += of_conversion(graph_.tensors[tensor_of(node, call.operands[i].argument)]);
+    return result;
+  }
+
+  /// The layouts of the operands that \p call of \p node without layouts is fastest with.
+  graph::OperandLayouts liked_layouts(const graph::Node& node, const library::Call& call) {
+    const auto liked = library::liked_operands(call);
+    auto result = plain(node);
+    for (std::size_t i = 0; i < liked.size(); ++i) {
+      const auto& operand = call.operands[i];
+      if (liked[i] == operand) continue;
+      const auto& spec = calls_of(node, plain(node)).arguments[operand.argument].spec;
+      if (auto layout = library::layout_of_argument(spec, operand, liked[i]))
+        result[operand.argument] = std::move(*layout);
+    }
+    return result;
+  }
+
+  std::vector<graph::OperandLayouts> in_library_layouts(const graph::Node& node) {
     std::vector<layout::Layout> layouts{layout::Layout()};
     const auto asked = asked_libraries(options_.libraries);
     for (const auto* library : library::libraries())
@@ -78,27 +136,24 @@ class LayoutPrices {
         for (const auto& named : library->layouts) layouts.push_back(named.layout);
     std::vector<graph::OperandLayouts> found;
     if (layouts.size() > 1) add_taken(node, layouts, {}, found);
+    for (const auto& call : calls_of(node, plain(node)).calls) add_if_taken(node, liked_layouts(node, call), found);
     return found;
   }
   /// Adds those of \p layouts for all operands, behind those in \p first, in which a library takes \p node.
   void add_taken(const graph::Node& node, const std::vector<layout::Layout>& layouts, graph::OperandLayouts first,
-                 std::vector<graph::OperandLayouts>& found) const {
-    const auto count = node.inputs.size() + node.outputs.size();
-    if (first.size() == count) {
-      const bool plain =
-          std::all_of(first.begin(), first.end(), [](const auto& layout) { return layout.is_identity(); });
-      if (!plain && takes(node, first)) found.push_back(std::move(first));
-      return;
-    }
-    const auto operand = first.size();
-    const auto tensor =
-        operand < node.inputs.size() ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
+                 std::vector<graph::OperandLayouts>& found) {
+    if (first.size() == plain(node).size()) return add_if_taken(node, first, found);
+    const auto tensor = tensor_of(node, first.size());
     for (const auto& layout : layouts) {
       if (!fits(layout, graph_.tensors[tensor].spec.shape)) continue;
       auto next = first;
       next.push_back(layout);
       add_taken(node, layouts, std::move(next), found);
     }
+  }
+  void add_if_taken(const graph::Node& node, const graph::OperandLayouts& layouts,
+                    std::vector<graph::OperandLayouts>& found) {
+    if (layouts != plain(node) && is_call(node, layouts)) found.push_back(layouts);
   }
   static bool fits(const layout::Layout& layout, const layout::Extents& extents) {
     try {
@@ -112,6 +167,7 @@ class LayoutPrices {
   CompileOptions options_;
   std::map<std::string, std::optional<double>> known_;
   std::map<std::string, std::vector<graph::OperandLayouts>> of_libraries_;
+  std::map<std::string, CallsInLayouts> calls_;
 };
 
 std::string microseconds(double seconds) { return str(std::round(seconds * 1e7) / 10, " us"); }
@@ -163,6 +219,9 @@ graph::GraphLayoutOptions options_of(const CompileOptions& options, LayoutPrices
     return prices.of_node(node, layouts);
   };
   if (options.libraries != "none") how.more = [&prices](const graph::Node& node) { return prices.of_libraries(node); };
+  how.differs_by_copies = [&prices](const graph::Node& node, const graph::OperandLayouts& layouts) {
+    return prices.is_named_call(node, layouts);
+  };
   how.conversion_seconds = [&prices](const graph::Tensor& tensor) { return prices.of_conversion(tensor); };
   return how;
 }

@@ -93,6 +93,35 @@ LibraryChoice predicted_call(const Function& function, const std::optional<libra
   return result;
 }
 
+/// Why no library takes \p arguments; "" where they may.
+std::string why_unaligned(const std::vector<Argument>& arguments) {
+  for (const auto& argument : arguments)
+    if (!argument.aligned)
+      return str("'", argument.name, "' may begin anywhere, and not at a multiple of ", vector_alignment, " bytes");
+  return "";
+}
+
+/// Calls of the library that is asked for by name, the best first, or why there are none.
+struct NamedCalls {
+  std::vector<library::Call> calls;
+  std::string why_none;
+};
+NamedCalls named_calls(const Function& function, const std::vector<Argument>& arguments,
+                       const CompileOptions& options) {
+  const auto asked = asked_libraries(options.libraries);
+  const auto& named = present_library(asked.name);
+  const auto machine = machine_of(options.target);
+  if (named.machine != machine)
+    return {{}, str(named.name, machine == library::Machine::Cuda ? " runs on processors" : " runs on GPUs")};
+  if (auto why = why_unaligned(arguments); !why.empty()) return {{}, std::move(why)};
+  const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments), asked.finite);
+  NamedCalls result{{}, str(named.name, " has no routine for it")};
+  if (computation)
+    for (const auto& call : library::matches(*computation, named))
+      result.calls.push_back(with_constants(call, arguments, options));
+  return result;
+}
+
 }  // namespace
 
 std::string library_prices_file(const cache::Cache& cache) { return cache.settings().folder + "/library_prices.txt"; }
@@ -124,28 +153,29 @@ std::string checked_libraries(std::string text) {
   return text;
 }
 
+std::vector<library::Call> library_calls(const Function& function, const std::vector<Argument>& arguments,
+                                         const CompileOptions& options) {
+  const auto asked = asked_libraries(options.libraries);
+  if (!asked.none() && !asked.any() && !options.interpret) return named_calls(function, arguments, options).calls;
+  auto choice = choose_library_call(function, arguments, options);
+  return choice.call ? std::vector{std::move(*choice.call)} : std::vector<library::Call>();
+}
+
 LibraryChoice choose_library_call(const Function& function, const std::vector<Argument>& arguments,
                                   const CompileOptions& options) {
   const auto asked = asked_libraries(options.libraries);
   if (asked.none() || options.interpret) return {};
-  const auto* named = asked.any() ? nullptr : &present_library(asked.name);
-  const auto machine = machine_of(options.target);
-  if (named && named->machine != machine)
-    return own_code(str(named->name, machine == library::Machine::Cuda ? " runs on processors" : " runs on GPUs"));
-  for (const auto& argument : arguments)
-    if (!argument.aligned)
-      return own_code(
-          str("'", argument.name, "' may begin anywhere, and not at a multiple of ", vector_alignment, " bytes"));
+  if (!asked.any()) {
+    auto named = named_calls(function, arguments, options);
+    if (named.calls.empty()) return own_code(named.why_none);
+    const auto table = library_prices(options);
+    const auto speed = table ? library::speed_of(named.calls.front(), *table, cpu::num_threads()) : std::nullopt;
+    return {std::move(named.calls.front()), speed.value_or(1), {}};
+  }
+  if (auto why = why_unaligned(arguments); !why.empty()) return own_code(why);
   const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments), asked.finite);
-  if (asked.any() && options.target.grid) return predicted_call(function, computation, arguments, options);
-  if (asked.any()) return cheapest_call(computation, arguments, options);
-  if (!computation) return own_code(str(named->name, " has no routine for it"));
-  auto calls = library::matches(*computation, *named);
-  if (calls.empty()) return own_code(str(named->name, " has no routine for it"));
-  auto call = with_constants(calls.front(), arguments, options);
-  const auto table = library_prices(options);
-  const auto speed = table ? library::speed_of(call, *table, cpu::num_threads()) : std::nullopt;
-  return {std::move(call), speed.value_or(1), {}};
+  return options.target.grid ? predicted_call(function, computation, arguments, options)
+                             : cheapest_call(computation, arguments, options);
 }
 
 std::shared_ptr<const Executable> call_executable(const Function& function, std::vector<Argument> arguments,

@@ -52,6 +52,11 @@ std::optional<library::PriceTable> library_prices(const CompileOptions& options)
 LibraryChoice choose_library_call(const Function& function, const std::vector<Argument>& arguments,
                                   const CompileOptions& options);
 
+/// All calls that choose_library_call() chooses from for a library that options.libraries names, the best first; for "auto" the one
+/// that it chooses, if any.
+std::vector<library::Call> library_calls(const Function& function, const std::vector<Argument>& arguments,
+                                         const CompileOptions& options);
+
 /// \p function for \p arguments as one launch: \p call.
 std::shared_ptr<const Executable> call_executable(const Function& function, std::vector<Argument> arguments,
                                                   const CompileOptions& options, library::Call call);

@@ -146,13 +146,13 @@ std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::
   }
 }
 
-bool library_takes(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts,
-                   const CompileOptions& options) {
+CallsInLayouts calls_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
+                                const layout::Layouts& layouts, const CompileOptions& options) {
   try {
-    const auto made = make_in_layouts(def, sizes, layouts);
-    return choose_library_call(*made.function, made.arguments, options).call.has_value();
+    auto made = make_in_layouts(def, sizes, layouts);
+    return {library_calls(*made.function, made.arguments, options), std::move(made.arguments)};
   } catch (const OptionsError&) {
-    return false;
+    return {};
   }
 }
 

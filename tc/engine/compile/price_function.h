@@ -7,6 +7,7 @@
 #include "tc/engine/compile/compile.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/layout/rewrite/apply.h"
+#include "tc/library/description/call.h"
 #include "tc/strategy/grid_price/grid_price.h"
 
 namespace tc::engine {
@@ -30,9 +31,14 @@ std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state);
 std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
                                        const layout::Layouts& layouts, const CompileOptions& options);
 
-/// Does a library that options.libraries allows compute \p def, without calls, in these layouts? No, too, where it cannot take
-/// them.
-bool library_takes(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts,
-                   const CompileOptions& options);
+/// Calls of libraries for a def, and the def's tensors.
+struct CallsInLayouts {
+  std::vector<library::Call> calls;
+  std::vector<Argument> arguments;
+};
+
+/// The calls that library_calls() finds for \p def, without calls, in these layouts. None, too, where it cannot take them.
+CallsInLayouts calls_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
+                                const layout::Layouts& layouts, const CompileOptions& options);
 
 }  // namespace tc::engine

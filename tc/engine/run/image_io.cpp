@@ -126,6 +126,9 @@ library::Operand read_operand(ByteReader& in) {
   operand.strides = in.numbers();
   operand.steps = in.numbers();
   operand.constant = in.number() != 0;
+  const auto blocks = in.numbers();
+  if (blocks.size() % 2 != 0 || (!blocks.empty() && blocks.size() != 2 * operand.strides.size())) damaged();
+  for (std::size_t b = 0; b < blocks.size(); b += 2) operand.blocks.push_back({blocks[b], blocks[b + 1]});
   return operand;
 }
 
@@ -250,6 +253,9 @@ void put_operand(ByteWriter& out, const library::Operand& operand) {
   out.put(operand.strides);
   out.put(operand.steps);
   out.put(std::int64_t(operand.constant));
+  std::vector<std::int64_t> blocks;
+  for (const auto& block : operand.blocks) blocks.insert(blocks.end(), {block.size, block.stride});
+  out.put(blocks);
 }
 
 void put_call(ByteWriter& out, const library::Call& call) {

@@ -17,6 +17,21 @@ std::int64_t Call::times() const {
   return result;
 }
 
+namespace {
+
+/// The strides of \p operand in words, "16@784+1" for blocks of 16 adjacent elements that begin 784 elements apart.
+std::vector<std::string> strides_of(const Operand& operand) {
+  std::vector<std::string> result;
+  for (std::size_t d = 0; d < operand.strides.size(); ++d) {
+    const auto block = operand.block(d);
+    result.push_back(block.size == 0 ? str(operand.strides[d])
+                                     : str(block.size, "@", block.stride, "+", operand.strides[d]));
+  }
+  return result;
+}
+
+}  // namespace
+
 Call Call::with_constants(const std::function<bool(std::size_t argument)>& is_constant) const {
   auto result = *this;
   for (auto& operand : result.operands) operand.constant = is_constant(operand.argument);
@@ -30,7 +45,7 @@ std::string to_string(const Call& call) {
   for (const auto& [name, value] : call.numbers) sizes.push_back(str(name, "=", value));
   for (const auto& operand : call.operands)
     operands.push_back(
-        str(operand.constant ? "constant " : "", name(operand.type), " strides (", join(operand.strides), ")"));
+        str(operand.constant ? "constant " : "", name(operand.type), " strides (", join(strides_of(operand)), ")"));
   TextStream out;
   out << call.routine << " of " << call.library << " " << call.version << ": " << join(sizes, " ") << "; "
       << join(operands);

@@ -15,6 +15,14 @@ namespace tc::library {
 /// The kind of machine that a library runs on.
 enum class Machine : std::uint8_t { Cpu, Cuda };
 
+/// A dimension of an operand in blocks: index i is at i / size * stride + i % size * (the operand's own stride) elements.
+struct Block {
+  std::int64_t size = 0;  ///< 0: no blocks
+  std::int64_t stride = 0;
+
+  bool operator==(const Block&) const = default;
+};
+
 /// A tensor as a routine sees it: the element of indices i is at `offset` + sum of strides[d] * i[d] of an argument.
 struct Operand {
   std::size_t argument = 0;  ///< of the def: its inputs in order, then its outputs
@@ -23,6 +31,10 @@ struct Operand {
   std::vector<std::int64_t> strides;  ///< in elements, one a dimension of the operand in the routine's def
   std::vector<std::int64_t> steps;    ///< in elements, one a loop around the routine
   bool constant = false;              ///< the same memory and values in each run
+  std::vector<Block> blocks = {};     ///< one a dimension, of operands with some; else empty
+
+  /// The blocks of dimension \p d, of size 0 without any.
+  Block block(std::size_t d) const { return blocks.empty() ? Block() : blocks[d]; }
 
   bool operator==(const Operand&) const = default;
 };

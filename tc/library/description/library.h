@@ -60,6 +60,8 @@ struct Routine {
   bool post_ops = false;
   /// May iterators of the result that the def has not be loops around it?
   bool loops = false;
+  /// Does it take operands whose dimensions lie in blocks (Operand::blocks)?
+  bool blocks = false;
   /// Does it give what its def says also where a value on its way is infinite or NaN? One that does not computes only
   /// what is taken to be finite.
   bool special_values = true;
@@ -70,6 +72,9 @@ struct Routine {
   bool gelu = false;
   /// Does it take \p call? Null: any.
   std::function<bool(const Call& call)> accepts = nullptr;
+  /// The operands of \p call as it is fastest with, where it would copy those that lie otherwise in each run; an operand that lies
+  /// so already, or that it takes as it lies, is that of \p call. Null: it takes all as they lie.
+  std::function<std::vector<Operand>(const Call& call)> guideline = nullptr;
   /// Seconds that a call may take on a GPU of these limits, not measured; null for libraries of processors.
   std::function<double(const Call& call, const GridLimits& limits)> seconds = nullptr;
   /// Makes a call ready that `accepts` took. Throws DeviceError where the library refuses it.

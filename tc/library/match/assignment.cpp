@@ -55,6 +55,10 @@ class Search {
   void extend(std::size_t next) {
     if (found_.size() >= most_ways) return;
     if (next == problem_.counters.size()) {
+      now_.mismatches = 0;
+      for_each_pair([&](int a, const Counter& first, int b, const Counter& second) {
+        now_.mismatches += share(first, second) != routine_shares(a, b);
+      });
       found_.push_back({now_, score()});
       return;
     }
@@ -93,16 +97,20 @@ class Search {
     return false;
   }
 
-  double score() const {
-    double score = 0;
-    for (const auto& loop : now_.loops) score -= 1000 + 100 * std::log2(static_cast<double>(loop.extent));
+  template <typename F>
+  void for_each_pair(const F& visit) const {
     for (const auto& [a, first] : now_.of_routine)
-      for (const auto& [b, second] : now_.of_routine) {
-        if (a >= b) continue;
-        score += share(first, second) == routine_shares(a, b) ? 10 : -10;
-        auto stride = [&](const Counter& c) { return std::abs(problem_.result.function.factor(c.id)); };
-        if (stride(first) > stride(second)) score += 1;
-      }
+      for (const auto& [b, second] : now_.of_routine)
+        if (a < b) visit(a, first, b, second);
+  }
+
+  double score() const {
+    double score = -20 * now_.mismatches;
+    for (const auto& loop : now_.loops) score -= 1000 + 100 * std::log2(static_cast<double>(loop.extent));
+    auto stride = [&](const Counter& c) { return std::abs(problem_.result.function.factor(c.id)); };
+    for_each_pair([&](int, const Counter& first, int, const Counter& second) {
+      score += 10 + (stride(first) > stride(second) ? 1 : 0);
+    });
     return score;
   }
 

@@ -11,6 +11,8 @@ namespace tc::library {
 struct Assignment {
   std::map<int, Counter> of_routine;  ///< by iterators of the routine; the others have extent 1
   std::vector<Counter> loops;         ///< around the routine
+  /// Pairs of counters that share a subscript where the routine's iterators do not, or the other way round.
+  int mismatches = 0;
 };
 
 /// The ways to give each counter of \p problem an iterator of \p routine that runs through the same operands, or where

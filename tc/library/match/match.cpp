@@ -63,16 +63,36 @@ class Matcher {
     for (const auto& op : peeled.ops)
       if (op.read) reads.push_back(*op.read);
     const auto problem = make_problem(given_, pairing, reads);
-    for (const auto& assignment : assignments(problem, pairing, computed_, routine_.loops)) {
-      auto call = read_off(problem, pairing, computed_, assignment);
+    auto best = bind(peeled, pairing, problem, problem);
+    const bool is_natural = best && best->cost() == std::pair<std::int64_t, int>(1, 0);
+    if (routine_.blocks && !is_natural)
+      for (const auto& joined : joined_problems(problem))
+        if (auto bound = bind(peeled, pairing, problem, joined); bound && (!best || bound->cost() < best->cost()))
+          best = std::move(bound);
+    return best ? std::optional(std::move(best->call)) : std::nullopt;
+  }
+
+  struct Bound {
+    Call call;
+    int mismatches = 0;
+
+    std::pair<std::int64_t, int> cost() const { return {call.times(), mismatches}; }
+  };
+
+  /// The call that \p joined is, which is \p problem with counters joined or without.
+  std::optional<Bound> bind(const Peeled& peeled, const Pairing& pairing, const Problem& problem,
+                            const Problem& joined) const {
+    for (const auto& assignment : assignments(joined, pairing, computed_, routine_.loops)) {
+      auto call = read_off(joined, pairing, computed_, assignment);
       if (!call || !has_types(*call)) continue;
       call->library = library_.name;
       call->version = library_.find().version;
       call->routine = routine_.name;
       call->machine = library_.machine;
-      add_post_ops(*call, peeled, problem, assignment);
+      add_post_ops(*call, peeled, joined, assignment);
       if (routine_.accepts && !routine_.accepts(*call)) continue;
-      if (prove(problem, pairing, computed_, assignment, *call)) return call;
+      if (prove(problem, joined.joins, pairing, computed_, assignment, *call))
+        return Bound{std::move(*call), assignment.mismatches};
     }
     return std::nullopt;
   }
@@ -92,8 +112,12 @@ class Matcher {
         made.operand = Operand{address.argument, address.type, address.function.constant, {}, {}};
         for (int id : computed_.outer) {
           const auto found = assignment.of_routine.find(id);
-          made.operand->strides.push_back(
-              found == assignment.of_routine.end() ? 0 : address.function.factor(found->second.id));
+          const auto d = made.operand->strides.size();
+          made.operand->strides.push_back(0);
+          if (found == assignment.of_routine.end()) continue;
+          made.operand->strides.back() = address.function.factor(found->second.id);
+          add_block(*made.operand, d, computed_.outer.size(),
+                    block_of_counter(problem, address, found->second.id));
         }
         for (const auto& loop : assignment.loops) made.operand->steps.push_back(address.function.factor(loop.id));
       }

@@ -94,4 +94,96 @@ Problem make_problem(const Computation& given, const Pairing& pairing, const std
   return problem;
 }
 
+Block block_of_counter(const Problem& problem, const Address& address, int counter) {
+  const auto* join = problem.join_of(counter);
+  const auto rest = join ? address.function.factor(join->outer) : 0;
+  return rest == 0 ? Block() : Block{join->size, rest + join->size * address.function.factor(join->inner)};
+}
+
+void add_block(Operand& operand, std::size_t d, std::size_t dimensions, const Block& block) {
+  if (block.size == 0) return;
+  operand.blocks.resize(dimensions);
+  operand.blocks[d] = block;
+}
+
+const Join* Problem::join_of(int counter) const {
+  const auto found = std::find_if(joins.begin(), joins.end(), [&](const Join& join) { return join.inner == counter; });
+  return found == joins.end() ? nullptr : &*found;
+}
+
+namespace {
+
+/// More problems with joined counters are not looked at.
+constexpr std::size_t most_joined_problems = 32;
+
+/// Do \p outer and \p inner stand in \p subscript alone, or as their join does?
+bool stands_alone(const std::set<int>& subscript, const Address& address, const Join& join) {
+  const bool has_outer = subscript.count(join.outer) != 0, has_inner = subscript.count(join.inner) != 0;
+  if (!has_outer || !has_inner) return (!has_outer && !has_inner) || subscript.size() == 1;
+  return subscript.size() == 2 &&
+         address.function.factor(join.outer) == join.size * address.function.factor(join.inner);
+}
+
+bool may_join(Problem& problem, const Join& join) {
+  bool result = true;
+  for_each_address(problem, [&](const Address& address) {
+    const auto outer = address.function.factor(join.outer), inner = address.function.factor(join.inner);
+    result = result && (outer == 0) == (inner == 0) && outer >= inner && inner >= 0;
+    for (const auto& subscript : address.together) result = result && stands_alone(subscript, address, join);
+  });
+  for (const auto& conditions : problem.conditions)
+    for (const auto& condition : conditions)
+      result = result && condition.factor(join.outer) == join.size * condition.factor(join.inner);
+  return result;
+}
+
+Problem with_join(Problem problem, const Join& join) {
+  const auto counter = [&](int id) {
+    return std::find_if(problem.counters.begin(), problem.counters.end(), [&](const auto& c) { return c.id == id; });
+  };
+  counter(join.inner)->extent *= counter(join.outer)->extent;
+  problem.counters.erase(counter(join.outer));
+  for_each_address(problem, [&](Address& address) {
+    Affine blocks;
+    blocks.terms[join.outer] = {1, ""};
+    address.function = address.function - blocks * (join.size * address.function.factor(join.inner));
+    for (auto& together : address.together)
+      if (together.erase(join.outer)) together.insert(join.inner);
+  });
+  for (auto& conditions : problem.conditions)
+    for (auto& condition : conditions) condition.terms.erase(join.outer);
+  problem.joins.push_back(join);
+  return problem;
+}
+
+std::vector<Join> possible_joins(Problem& problem) {
+  std::vector<Join> result;
+  for (const auto& outer : problem.counters)
+    for (const auto& inner : problem.counters) {
+      const Join join{outer.id, inner.id, inner.extent};
+      if (outer.id != inner.id && outer.scope == inner.scope && may_join(problem, join)) result.push_back(join);
+    }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Problem> joined_problems(const Problem& problem) {
+  auto unjoined = problem;
+  const auto joins = possible_joins(unjoined);
+  std::vector<std::pair<Problem, std::size_t>> made{{problem, 0}};  // with the first join that may be added
+  for (std::size_t p = 0; p < made.size() && made.size() <= most_joined_problems; ++p)
+    for (std::size_t j = made[p].second; j < joins.size(); ++j) {
+      const auto has = [&](int id) {
+        const auto& counters = made[p].first.counters;
+        return !made[p].first.join_of(id) &&
+               std::any_of(counters.begin(), counters.end(), [&](const auto& counter) { return counter.id == id; });
+      };
+      if (has(joins[j].outer) && has(joins[j].inner)) made.emplace_back(with_join(made[p].first, joins[j]), j + 1);
+    }
+  std::vector<Problem> result;
+  for (std::size_t p = 1; p < made.size(); ++p) result.push_back(std::move(made[p].first));
+  return result;
+}
+
 }  // namespace tc::library

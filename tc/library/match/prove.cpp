@@ -10,13 +10,17 @@ namespace {
 
 class Prover {
  public:
-  Prover(const Problem& problem, const Pairing& pairing, const Computation& routine, const Assignment& assignment,
-         const Call& call)
-      : problem_(problem), pairing_(pairing), routine_(routine), assignment_(assignment), call_(call) {
+  Prover(const Problem& problem, const std::vector<Join>& joins, const Pairing& pairing, const Computation& routine,
+         const Assignment& assignment, const Call& call)
+      : problem_(problem),
+        joins_(joins),
+        pairing_(pairing),
+        routine_(routine),
+        assignment_(assignment),
+        call_(call) {
     for (std::size_t i = 0; i < routine.iterators.size(); ++i) {
-      auto& value = values_[static_cast<int>(i)];
       const auto found = assignment.of_routine.find(static_cast<int>(i));
-      if (found != assignment.of_routine.end()) value.terms[found->second.id] = {1, ""};
+      values_[static_cast<int>(i)] = found == assignment.of_routine.end() ? Affine() : value_of(found->second);
     }
   }
 
@@ -46,6 +50,14 @@ class Prover {
     const auto number = call_.numbers.find(size);
     return number != call_.numbers.end() && number->second == given;
   }
+  /// \p counter of the assignment in those of the problem.
+  Affine value_of(const Counter& counter) const {
+    Affine value;
+    value.terms[counter.id] = {1, ""};
+    for (const auto& join : joins_)
+      if (join.inner == counter.id) value.terms[join.outer] = {join.size, ""};
+    return value;
+  }
   /// \p function of the routine, for the numbers of the call and the iterators of the user's def.
   Affine translated(const Affine& function) const { return substitute(with_numbers(function, call_.numbers), values_); }
 
@@ -61,22 +73,26 @@ class Prover {
     for (const auto& condition : conditions) result.push_back(str(to_string(condition), " >= 0"));
     return join(result, " and ");
   }
-  isl::map map(const Affine& address) const {
-    return isl::map(context_, str("{ ", names(), " -> [", to_string(address), "] : ", instances({}), " }"));
+  isl::map map(const std::string& address) const {
+    return isl::map(context_, str("{ ", names(), " -> [", address, "] : ", instances({}), " }"));
   }
 
   bool is_same(const Address& given, const Operand& operand, const std::vector<Affine>& subscripts) const {
     if (given.argument != operand.argument || given.type != operand.type) return false;
     Affine address;
     address.constant = operand.offset;
-    for (std::size_t d = 0; d < subscripts.size(); ++d)
-      address = address + translated(subscripts[d]) * operand.strides.at(d);
-    for (std::size_t l = 0; l < assignment_.loops.size(); ++l) {
-      Affine loop;
-      loop.terms[assignment_.loops[l].id] = {1, ""};
-      address = address + loop * operand.steps.at(l);
+    std::string in_blocks;
+    for (std::size_t d = 0; d < subscripts.size(); ++d) {
+      const auto index = translated(subscripts[d]);
+      const auto block = operand.block(d);
+      address = address + index * operand.strides.at(d);
+      if (block.size != 0)
+        in_blocks += str(" + ", block.stride - block.size * operand.strides.at(d), "*floor((", to_string(index), ")/",
+                         block.size, ")");
     }
-    return map(given.function).is_equal(map(address));
+    for (std::size_t l = 0; l < assignment_.loops.size(); ++l)
+      address = address + value_of(assignment_.loops[l]) * operand.steps.at(l);
+    return map(to_string(given.function)).is_equal(map(to_string(address) + in_blocks));
   }
 
   bool have_same_instances(const Conditions& given, const Conditions& routine) const {
@@ -89,6 +105,7 @@ class Prover {
   }
 
   const Problem& problem_;
+  const std::vector<Join>& joins_;
   const Pairing& pairing_;
   const Computation& routine_;
   const Assignment& assignment_;
@@ -99,9 +116,9 @@ class Prover {
 
 }  // namespace
 
-bool prove(const Problem& problem, const Pairing& pairing, const Computation& routine, const Assignment& assignment,
-           const Call& call) {
-  return Prover(problem, pairing, routine, assignment, call).run();
+bool prove(const Problem& problem, const std::vector<Join>& joins, const Pairing& pairing, const Computation& routine,
+           const Assignment& assignment, const Call& call) {
+  return Prover(problem, joins, pairing, routine, assignment, call).run();
 }
 
 }  // namespace tc::library

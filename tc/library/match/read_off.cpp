@@ -65,14 +65,28 @@ class Reader {
                          subscripts[d].constant == 0;
       if (plain) {
         operand.strides.push_back(factor(address, terms.begin()->first));
+        add_block(operand, d, subscripts.size(), block_of(address, terms.begin()->first));
+      } else if (is_in_blocks(address, subscripts[d])) {
+        return std::nullopt;
       } else {
         const auto stride = add_window(address, subscripts[d], routine_.sizes.at(argument).at(d), operand.offset);
         if (!stride) return std::nullopt;
         operand.strides.push_back(*stride);
       }
     }
-    for (const auto& loop : assignment_.loops) operand.steps.push_back(address.function.factor(loop.id));
+    for (const auto& loop : assignment_.loops) {
+      if (block_of_counter(problem_, address, loop.id).size != 0) return std::nullopt;
+      operand.steps.push_back(address.function.factor(loop.id));
+    }
     return operand;
+  }
+  Block block_of(const Address& address, int id) const {
+    const auto found = assignment_.of_routine.find(id);
+    return found == assignment_.of_routine.end() ? Block() : block_of_counter(problem_, address, found->second.id);
+  }
+  bool is_in_blocks(const Address& address, const Affine& subscript) const {
+    return std::any_of(subscript.terms.begin(), subscript.terms.end(),
+                       [&](const auto& term) { return block_of(address, term.first).size != 0; });
   }
 
   /// The stride of a dimension that \p subscript runs along: the tensor's own, if it divides all factors.

@@ -7,7 +7,8 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 /// \p all without the batch where that is one matrix.
-Numbers without_batch(Numbers all, bool one) {
+template <typename T>
+std::vector<T> without_batch(std::vector<T> all, bool one) {
   if (one) all.erase(all.begin());
   return all;
 }
@@ -16,10 +17,10 @@ std::optional<PrimitivePlan> plan_of(const Call& call) {
   const auto b = call.number("B"), m = call.number("M"), k = call.number("K"), n = call.number("N");
   const bool one = b == 1;
   auto tensor = [&](const Numbers& dims, const Operand& operand) {
-    return memory_desc(without_batch(dims, one), without_batch(operand.strides, one), operand.type);
+    return memory_desc(without_batch(dims, one), without_batch(along(operand), one), operand.type);
   };
-  const auto dims = without_batch({b, m, n}, one);
-  const Folded folded = [=](const Numbers& strides) { return std::optional(without_batch(strides, one)); };
+  const auto dims = without_batch(Numbers{b, m, n}, one);
+  const Folded folded = [=](const Operand& operand) { return std::optional(without_batch(along(operand), one)); };
   PrimitivePlan plan;
   plan.slots = {{DNNL_ARG_SRC, 0, tensor({b, m, k}, call.operands[0])},
                 {DNNL_ARG_WEIGHTS, 1, tensor({b, k, n}, call.operands[1])},

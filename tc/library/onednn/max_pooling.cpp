@@ -30,13 +30,13 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
   if (windows.may_be_empty) return std::nullopt;
   auto tensor = [&](const std::string& sizes, const Operand& operand) {
     Numbers dims{call.number("N"), call.number("C")};
-    auto strides = operand.strides;
+    auto lies = along(operand);
     if (dims[1] == 1) {
       std::swap(dims[0], dims[1]);
-      std::swap(strides[0], strides[1]);
+      std::swap(lies[0], lies[1]);
     }
     for (auto size : numbers_of(call, sizes, dimensions)) dims.push_back(size);
-    return memory_desc(dims, strides);
+    return memory_desc(dims, lies);
   };
   PrimitivePlan plan;
   plan.slots = {{DNNL_ARG_SRC, 0, tensor("I", call.operands[0])}, {DNNL_ARG_DST, 1, tensor("O", call.result())}};
@@ -56,7 +56,10 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
 Routine onednn_max_pooling(int dimensions) {
   Routine routine{str("max_pooling", dimensions, "d"), text_of(dimensions), {{DType::Float32, DType::Float32}}};
   routine.special_values = false;  // a NaN becomes a number, -infinity the least number
-  return with_primitives(std::move(routine), [=](const Call& call) { return plan_of(call, dimensions); });
+  return with_primitives(std::move(routine), [=](const Call& call) { return plan_of(call, dimensions); },
+                         [](const Call& call, std::size_t, const std::vector<Along>& dims) {
+                           return call.number("C") == 1 ? std::nullopt : std::optional(dims);
+                         });
 }
 
 }  // namespace tc::library

@@ -266,7 +266,8 @@ std::unique_ptr<const PreparedPrimitive> made_ready(const PrimitivePlan& plan, c
       places.push_back(std::move(place));
       continue;
     }
-    if (dnn.memory_desc_equal(&place.given, &place.used)) {
+    if (is_same_memory(place.given, place.used)) {
+      place.given = place.used;
       places.push_back(std::move(place));
       continue;
     }
@@ -346,29 +347,6 @@ class PrimitiveOfThreads : public Invocation {
 
 std::unique_ptr<Invocation> make_invocation(PrimitivePlan plan) {
   return std::make_unique<PrimitiveOfThreads>(std::move(plan));
-}
-
-dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides, DType type) {
-  for (std::size_t d = dims.size(); d-- > 0;) {
-    if (dims[d] != 1) continue;
-    strides[d] = 1;
-    for (std::size_t inner = d + 1; inner < dims.size(); ++inner)
-      strides[d] = std::max(strides[d], dims[inner] * strides[inner]);
-  }
-  dnnl_memory_desc_t result;
-  shared_onednn().check(
-      shared_onednn().memory_desc_init_by_strides(&result, static_cast<int>(dims.size()), dims.data(),
-                                                  type == DType::BFloat16 ? dnnl_bf16 : dnnl_f32, strides.data()),
-      "describe a tensor");
-  return result;
-}
-
-dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t& desc) {
-  dnnl_memory_desc_t result;
-  shared_onednn().check(
-      shared_onednn().memory_desc_init_by_tag(&result, desc.ndims, desc.dims, desc.data_type, dnnl_format_tag_any),
-      "describe a tensor");
-  return result;
 }
 
 }  // namespace tc::library

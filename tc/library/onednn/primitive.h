@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tc/library/onednn/shared.h"
+#include "tc/library/onednn/memory.h"
 
 namespace tc::library {
 
@@ -45,12 +45,5 @@ std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan, bool 
 /// \p plan, to be run: the primitive that choose_primitive() gives for the number of threads, operands that lie otherwise
 /// copied before and behind it.
 std::unique_ptr<Invocation> make_invocation(PrimitivePlan plan);
-
-/// A tensor of \p dims whose elements, float32 or bfloat16, lie \p strides apart; strides of dimensions of one element do
-/// not matter.
-dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides,
-                               DType type = DType::Float32);
-/// The same, where oneDNN may choose the layout.
-dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t& desc);
 
 }  // namespace tc::library

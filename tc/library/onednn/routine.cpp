@@ -1,29 +1,66 @@
 #include "tc/library/onednn/routine.h"
 
+#include <algorithm>
+
 #include "tc/base/error.h"
 
 namespace tc::library {
 namespace {
 
 /// Is \p strides those of one element for each index of dimension \p channel, one behind the other?
-bool is_bias(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides, std::size_t channel) {
+bool is_bias(const std::vector<std::int64_t>& dims, const std::vector<Along>& along, std::size_t channel) {
   for (std::size_t d = 0; d < dims.size(); ++d)
-    if (strides[d] != (d == channel && dims[d] > 1 ? 1 : 0)) return false;
+    if (along[d] != Along(d == channel && dims[d] > 1 ? 1 : 0)) return false;
   return true;
 }
 
-/// The dimensions that \p strides run through, and 1 for the others.
-std::vector<std::int64_t> own_dims(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides) {
+/// The dimensions that \p along run through, and 1 for the others.
+std::vector<std::int64_t> own_dims(const std::vector<std::int64_t>& dims, const std::vector<Along>& along) {
   auto result = dims;
   for (std::size_t d = 0; d < dims.size(); ++d)
-    if (strides[d] == 0) result[d] = 1;
+    if (along[d].stride == 0) result[d] = 1;
+  return result;
+}
+
+/// \p operand with its dimensions as \p along says.
+Operand lying(Operand operand, const std::vector<Along>& along) {
+  operand.strides.clear();
+  operand.blocks.clear();
+  for (const auto& own : along) {
+    operand.strides.push_back(own.stride);
+    operand.blocks.push_back(own.block);
+  }
+  if (std::all_of(along.begin(), along.end(), [](const auto& own) { return own.block.size == 0; }))
+    operand.blocks.clear();
+  return operand;
+}
+
+/// Operands of \p call as \p plan is fastest with.
+std::vector<Operand> operands_liked_by(const Call& call, const PrimitivePlan& plan, const Unfold& unfold) {
+  auto result = call.operands;
+  const auto chosen = choose_primitive(plan);
+  for (std::size_t s = 0; chosen && s < plan.slots.size(); ++s) {
+    const auto& slot = plan.slots[s];
+    if (slot.operand >= result.size() || slot.arg == DNNL_ARG_WEIGHTS || result[slot.operand].constant ||
+        is_same_memory(slot.desc, chosen->descs[s]))
+      continue;
+    const auto dimensions = along_of(chosen->descs[s]);
+    const auto own = dimensions ? unfold(call, slot.operand, *dimensions) : std::nullopt;
+    if (own) result[slot.operand] = lying(result[slot.operand], *own);
+  }
   return result;
 }
 
 }  // namespace
 
-Routine with_primitives(Routine routine, PlanOf plan_of) {
+Routine with_primitives(Routine routine, PlanOf plan_of, Unfold unfold) {
   routine.loops = true;
+  routine.blocks = unfold != nullptr;
+  if (unfold)
+    routine.guideline = [plan_of, unfold](const Call& call) {
+      const auto plan = plan_of(call);
+      return plan ? operands_liked_by(call, *plan, unfold) : call.operands;
+    };
   routine.accepts = [plan_of](const Call& call) {
     try {
       const auto plan = plan_of(call);
@@ -80,17 +117,17 @@ bool add_post_ops(const Call& call, const std::vector<std::int64_t>& dims, std::
       steps.emplace_back();
       continue;
     }
-    const auto strides = folded(op.operand->strides);
-    if (!strides || op.operand->type != DType::Float32 || op.operand->argument == call.result().argument) return false;
-    if (i == 0 && is_bias(dims, *strides, channel)) {
-      std::vector<std::int64_t> bias_strides(bias_dims.size(), dims[channel]);
-      bias_strides.back() = 1;
-      plan.slots.push_back({DNNL_ARG_BIAS, operand++, memory_desc(bias_dims, bias_strides), false});
+    const auto lies = folded(*op.operand);
+    if (!lies || op.operand->type != DType::Float32 || op.operand->argument == call.result().argument) return false;
+    if (i == 0 && is_bias(dims, *lies, channel)) {
+      std::vector<Along> bias(bias_dims.size(), dims[channel]);
+      bias.back() = 1;
+      plan.slots.push_back({DNNL_ARG_BIAS, operand++, memory_desc(bias_dims, bias), false});
       continue;
     }
-    const auto added = own_dims(dims, *strides);
+    const auto added = own_dims(dims, *lies);
     const auto arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(steps.size())) | DNNL_ARG_SRC_1;
-    steps.push_back({plan.slots.size(), memory_desc(added, *strides)});
+    steps.push_back({plan.slots.size(), memory_desc(added, *lies)});
     const bool to_all = added == dims && call.result().type == DType::Float32;
     plan.slots.push_back({arg, operand++, steps.back().added, false, to_all});
   }
@@ -102,14 +139,6 @@ const dnnl_memory_desc_t* bias_of(const PrimitivePlan& plan, const std::vector<d
   for (std::size_t s = 0; s < plan.slots.size(); ++s)
     if (plan.slots[s].arg == DNNL_ARG_BIAS) return &descs[s];
   return nullptr;
-}
-
-std::optional<std::int64_t> folded_stride(std::int64_t outer, std::int64_t outer_stride, std::int64_t inner,
-                                          std::int64_t inner_stride) {
-  if (outer == 1) return inner_stride;
-  if (inner == 1) return outer_stride;
-  if (outer_stride == inner * inner_stride) return inner_stride;
-  return std::nullopt;
 }
 
 }  // namespace tc::library

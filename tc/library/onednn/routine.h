@@ -10,15 +10,21 @@ namespace tc::library {
 /// Makes of a call what oneDNN is told; nothing where it cannot be told.
 using PlanOf = std::function<std::optional<PrimitivePlan>(const Call& call)>;
 
-/// \p routine on primitives that \p plan_of describes: it accepts what they do, and prepares them.
-Routine with_primitives(Routine routine, PlanOf plan_of);
+/// Dimensions of oneDNN's tensor for operand number \p operand of \p call, as those of the routine's def; nothing where these have no
+/// such layout.
+using Unfold = std::function<std::optional<std::vector<Along>>(const Call& call, std::size_t operand,
+                                                               const std::vector<Along>& dimensions)>;
+
+/// \p routine on primitives that \p plan_of describes: it accepts what they do, and prepares them. With \p unfold it takes
+/// blocks, and its guideline is what the primitives like best for operands that are neither constant nor weights.
+Routine with_primitives(Routine routine, PlanOf plan_of, Unfold unfold = nullptr);
 
 /// Types of factors and sum that oneDNN takes: float32, and bfloat16 summed in float32.
 std::vector<std::vector<DType>> product_types();
 
-/// The strides of a result or what is added to it, from those of the routine's def to those of oneDNN's tensor: nothing
+/// How a result or what is added to it lies for oneDNN, whose tensors have other dimensions than the routine's def: nothing
 /// where dimensions that oneDNN has as one do not run through memory as one.
-using Folded = std::function<std::optional<std::vector<std::int64_t>>(const std::vector<std::int64_t>& strides)>;
+using Folded = std::function<std::optional<std::vector<Along>>(const Operand& operand)>;
 
 /// Adds to \p plan the post-ops of \p call, whose result has \p dims for oneDNN: a first sum with one element for each
 /// index of dimension \p channel as a bias of \p bias_dims, which \p plan gets a slot for. False where oneDNN has none
@@ -37,9 +43,5 @@ Owner<dnnl_primitive_desc> describe(const OpDesc& desc, const_dnnl_primitive_att
     return nullptr;
   return own(made);
 }
-
-/// The stride of two dimensions as one, the outer of \p outer elements, the inner of \p inner.
-std::optional<std::int64_t> folded_stride(std::int64_t outer, std::int64_t outer_stride, std::int64_t inner,
-                                          std::int64_t inner_stride);
 
 }  // namespace tc::library

@@ -7,8 +7,8 @@ namespace {
 std::optional<PrimitivePlan> plan_of(const Call& call) {
   const std::vector<std::int64_t> dims{call.number("N"), call.number("C")};
   PrimitivePlan plan;
-  plan.slots = {{DNNL_ARG_SRC, 0, memory_desc(dims, call.operands[0].strides)},
-                {DNNL_ARG_DST, 1, memory_desc(dims, call.result().strides)}};
+  plan.slots = {{DNNL_ARG_SRC, 0, memory_desc(dims, along(call.operands[0]))},
+                {DNNL_ARG_DST, 1, memory_desc(dims, along(call.result()))}};
   plan.describe = [](const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t attr) {
     dnnl_softmax_v2_desc_t desc;
     const auto status = shared_onednn().softmax_v2_forward_desc_init(&desc, dnnl_forward_inference,
