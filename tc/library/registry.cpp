@@ -8,6 +8,7 @@
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/library/cublaslt/cublaslt.h"
+#include "tc/library/description/argument_layout.h"
 #include "tc/library/match/match.h"
 #include "tc/library/onednn/onednn.h"
 #include "tc/library/openblas/openblas.h"
@@ -53,6 +54,18 @@ std::vector<Operand> liked_operands(const Call& call) {
   return routine && routine->guideline ? routine->guideline(call) : call.operands;
 }
 
+std::optional<std::size_t> argument_in_place(const Call& call) {
+  const auto* routine = find_library(call.library).routine(call.routine);
+  if (!routine || !routine->in_place || call.times() > 1) return std::nullopt;
+  const auto op = routine->in_place(call);
+  if (!op) return std::nullopt;
+  const auto argument = call.post_ops[*op].operand->argument;
+  std::ptrdiff_t uses = 0;
+  for (const auto& operand : call.operands) uses += operand.argument == argument;
+  for (const auto& other : call.post_ops) uses += other.operand && other.operand->argument == argument;
+  return uses == 1 ? std::optional(argument) : std::nullopt;
+}
+
 void add_library(Library library) {
   auto& all = registry();
   std::lock_guard lock(all.mutex);
@@ -61,12 +74,30 @@ void add_library(Library library) {
   all.libraries.push_back(std::move(library));
 }
 
+namespace {
+
+/// The operands that \p call of \p arguments copies in each run, whatever layouts these have.
+std::ptrdiff_t copies(const Call& call, const std::vector<TensorSpec>& arguments) {
+  const auto liked = liked_operands(call);
+  std::ptrdiff_t result = 0;
+  for (std::size_t i = 0; i < liked.size(); ++i)
+    if (const auto& own = call.operands[i]; !(liked[i] == own))
+      result += !layout_of_argument(arguments[own.argument], own, liked[i]);
+  return result;
+}
+
+}  // namespace
+
 std::vector<Call> matches(const Computation& given, const Library& library) {
   if (library.find().version.empty()) return {};
-  std::vector<Call> result;
+  std::vector<std::pair<std::pair<std::int64_t, std::ptrdiff_t>, Call>> found;  // by how often it is called, and its copies
   for (const auto& routine : library.routines)
-    if (auto call = match(given, library, routine)) result.push_back(std::move(*call));
-  std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) { return a.times() < b.times(); });
+    if (auto call = match(given, library, routine)) found.push_back({{call->times(), 0}, std::move(*call)});
+  if (found.size() > 1)
+    for (auto& [cost, call] : found) cost.second = copies(call, given.arguments);
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Call> result;
+  for (auto& [cost, call] : found) result.push_back(std::move(call));
   return result;
 }
 

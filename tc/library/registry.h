@@ -15,11 +15,14 @@ std::vector<const Library*> libraries();
 const Library& find_library(const std::string& name);
 /// The operands of \p call as its routine is fastest with (Routine::guideline).
 std::vector<Operand> liked_operands(const Call& call);
+/// The argument that \p call may have its result in place of (Routine::in_place): no other operand reads or writes it. Nothing where
+/// there is none.
+std::optional<std::size_t> argument_in_place(const Call& call);
 /// Adds \p library, for good. Throws OptionsError for a name that is taken.
 void add_library(Library library);
 
-/// The calls of \p library that compute \p given, the best first: those with few loops around the routine, then in the
-/// order of the routines. None where it is not on this machine.
+/// The calls of \p library that compute \p given, the best first: those with few loops around the routine, then those that copy few
+/// operands in each run whatever the layouts of the arguments are, then in the order of the routines. None where it is not on this machine.
 std::vector<Call> matches(const Computation& given, const Library& library);
 
 }  // namespace tc::library

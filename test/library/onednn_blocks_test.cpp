@@ -174,6 +174,8 @@ TEST(ArgumentLayout, FollowsDimensionsThatTheRoutineSeesAsOne) {
   EXPECT_EQ(layout_of_argument(floats({1, 64, 56, 56}), given, wanted), layout::named_layout("NHWC"));
   wanted.blocks = {{}, {}, {}, {32, 2048}, {}};
   EXPECT_EQ(layout_of_argument(floats({1, 64, 56, 56}), given, wanted), std::nullopt) << "blocks of 32 cut rows";
+  const Operand rows{0, DType::Float32, 0, {112, 0, 3136, 1, 0}, {}};
+  EXPECT_EQ(layout_of_argument(floats({1, 64, 56, 56}), rows, rows), std::nullopt) << "every other row";
 }
 
 }  // namespace

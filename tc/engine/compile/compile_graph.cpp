@@ -14,6 +14,7 @@
 #include "tc/engine/define/function.h"
 #include "tc/lang/interpret/interpret.h"
 #include "tc/lang/syntax/print.h"
+#include "tc/library/registry.h"
 
 namespace tc::engine {
 namespace {
@@ -50,7 +51,7 @@ class GraphMemory {
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) arguments_[graph.inputs[i]] = i;
     for (std::size_t o = 0; o < graph.outputs.size(); ++o) arguments_[graph.outputs[o]] = graph.inputs.size() + o;
     std::vector<Lifetime> lives;
-    add_tensors(lives);
+    add_tensors(executables, lives);
     add_workspaces(executables, lives);
     workspace_ = plan_workspace(std::move(lives));
   }
@@ -68,7 +69,7 @@ class GraphMemory {
         index < operands.inputs.size() ? operands.inputs[index] : operands.outputs[index - operands.inputs.size()];
     if (auto found = arguments_.find(tensor); found != arguments_.end()) return ArgumentSlot{found->second};
     if (auto found = folded_.find(tensor); found != folded_.end()) return ConstantSlot{found->second};
-    return WorkspaceSlot{workspace_.offsets.at(tensor_name(tensor))};
+    return WorkspaceSlot{workspace_.offsets.at(tensor_name(home(tensor)))};
   }
   /// Offset \p offset of the workspace of part \p part.
   std::size_t own(std::size_t part, std::size_t offset) const {
@@ -79,8 +80,33 @@ class GraphMemory {
   static std::string tensor_name(std::size_t tensor) { return str("tensor ", tensor); }
   static std::string workspace_name(std::size_t part) { return str("workspace ", part); }
 
+  /// The tensor whose memory \p tensor has: itself, or one that its producer writes it in place of.
+  std::size_t home(std::size_t tensor) const {
+    const auto found = in_place_.find(tensor);
+    return found == in_place_.end() ? tensor : found->second;
+  }
+
+  /// Gives results of calls of libraries that may run in place of a tensor the memory of it, where they are the last to read it.
+  void put_in_place(const Executables& executables, std::map<std::size_t, Lifetime>& found) {
+    for (std::size_t p : run_parts(plan_)) {
+      const auto& image = executables[plan_.problem_of[p]]->image();
+      const auto& part = plan_.parts[p];
+      const auto* call = image.launches.size() == 1 ? std::get_if<RoutineCall>(&image.launches[0].code) : nullptr;
+      const auto argument = call ? library::argument_in_place(image.calls[call->call]) : std::nullopt;
+      if (!argument || *argument >= part.inputs.size() || part.outputs.size() != 1) continue;
+      const auto from = part.inputs[*argument], to = part.outputs[0];
+      const auto life = found.find(home(from)), own = found.find(to);
+      if (life == found.end() || own == found.end() || life->second.last != static_cast<int>(p) ||
+          life->second.bytes != own->second.bytes || std::count(part.inputs.begin(), part.inputs.end(), from) > 1)
+        continue;
+      in_place_[to] = home(from);
+      life->second.last = own->second.last;
+      found.erase(own);
+    }
+  }
+
   /// The tensors between parts live from the part that writes them to the last that reads them.
-  void add_tensors(std::vector<Lifetime>& lives) const {
+  void add_tensors(const Executables& executables, std::vector<Lifetime>& lives) {
     std::map<std::size_t, Lifetime> found;
     for (std::size_t p : run_parts(plan_))
       for (const auto* list : {&plan_.parts[p].outputs, &plan_.parts[p].inputs})
@@ -91,6 +117,7 @@ class GraphMemory {
           life.bytes = bytes_of(plan_.spec(tensor));
           life.last = at;
         }
+    put_in_place(executables, found);
     for (auto& [tensor, life] : found) lives.push_back(std::move(life));
   }
 
@@ -109,6 +136,7 @@ class GraphMemory {
   std::map<std::size_t, std::size_t> arguments_;  ///< tensors that the caller gives, as places among the arguments
   std::map<std::size_t, std::size_t> folded_;     ///< tensors that folded parts made
   std::vector<std::size_t> constants_;            ///< where those of each problem begin
+  std::map<std::size_t, std::size_t> in_place_;   ///< tensors that are written in place of others
   WorkspacePlan workspace_;
 };
 

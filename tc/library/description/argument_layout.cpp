@@ -32,6 +32,8 @@ class Parts {
       : spec_(spec), given_(given), wanted_(wanted) {}
 
   bool add_all() {
+    for (const auto stride : given_.strides)
+      if (stride > 0 && !begins_at(stride)) return false;
     for (std::size_t t = 0; t < spec_.shape.size(); ++t)
       if (spec_.shape[t] > 1 && !add(t)) return false;
     return true;
@@ -41,6 +43,12 @@ class Parts {
   std::vector<std::pair<std::size_t, std::int64_t>> splits;  ///< of which dimensions, in blocks of how many elements
 
  private:
+  /// Has some dimension of the argument \p stride?
+  bool begins_at(std::int64_t stride) const {
+    for (std::size_t t = 0; t < spec_.shape.size(); ++t)
+      if (spec_.shape[t] > 1 && spec_.strides[t] == stride) return true;
+    return false;
+  }
   bool add(std::size_t t) {
     const auto stride = spec_.strides[t];
     const auto d = along_which(given_, stride);

@@ -16,7 +16,7 @@ namespace tc::library {
 ///
 ///   split(1, 16) reorder(0, 1, 3, 4, 2)
 ///
-/// Nothing where blocks cut one of these short, or \p given is not the whole argument.
+/// Nothing where blocks cut one of these short, or \p given is not the whole argument, but every other row for example.
 std::optional<layout::Layout> layout_of_argument(const TensorSpec& spec, const Operand& given, const Operand& wanted);
 
 }  // namespace tc::library

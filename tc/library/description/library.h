@@ -75,6 +75,9 @@ struct Routine {
   /// The operands of \p call as it is fastest with, where it would copy those that lie otherwise in each run; an operand that lies
   /// so already, or that it takes as it lies, is that of \p call. Null: it takes all as they lie.
   std::function<std::vector<Operand>(const Call& call)> guideline = nullptr;
+  /// The post-op of \p call whose operand it copies to the result before it runs, unless it is there already: the call may run in place
+  /// of it. Nothing: none. Null: none of any call.
+  std::function<std::optional<std::size_t>(const Call& call)> in_place = nullptr;
   /// Seconds that a call may take on a GPU of these limits, not measured; null for libraries of processors.
   std::function<double(const Call& call, const GridLimits& limits)> seconds = nullptr;
   /// Makes a call ready that `accepts` took. Throws DeviceError where the library refuses it.

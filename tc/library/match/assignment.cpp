@@ -59,6 +59,7 @@ class Search {
       for_each_pair([&](int a, const Counter& first, int b, const Counter& second) {
         now_.mismatches += share(first, second) != routine_shares(a, b);
       });
+      for (const auto& [id, own] : now_.of_routine) now_.mismatches += skips(own) && !routine_skips(id);
       found_.push_back({now_, score()});
       return;
     }
@@ -94,6 +95,26 @@ class Search {
     for (const auto& pair : pairing_.reads)
       for (const auto& subscript : pair.routine.subscripts)
         if (subscript.terms.count(a) && subscript.terms.count(b)) return true;
+    return false;
+  }
+
+  /// Does \p counter run over a dimension of a read tensor with elements between?
+  bool skips(const Counter& counter) const {
+    return std::any_of(problem_.reads.begin(), problem_.reads.end(), [&](const Address& address) {
+      bool found = false;
+      for (std::size_t d = 0; d < address.together.size(); ++d) {
+        if (!address.together[d].count(counter.id)) continue;
+        if (address.function.factor(counter.id) == address.strides[d]) return false;
+        found = true;
+      }
+      return found;
+    });
+  }
+  bool routine_skips(int id) const {
+    for (const auto& pair : pairing_.reads)
+      for (const auto& subscript : pair.routine.subscripts)
+        if (const auto found = subscript.terms.find(id); found != subscript.terms.end() && !found->second.name.empty())
+          return true;
     return false;
   }
 

@@ -11,7 +11,8 @@ namespace tc::library {
 struct Assignment {
   std::map<int, Counter> of_routine;  ///< by iterators of the routine; the others have extent 1
   std::vector<Counter> loops;         ///< around the routine
-  /// Pairs of counters that share a subscript where the routine's iterators do not, or the other way round.
+  /// Pairs of counters that share a subscript where the routine's iterators do not, or the other way round; and counters that take
+  /// each second element, say, where the routine takes all.
   int mismatches = 0;
 };
 

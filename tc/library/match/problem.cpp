@@ -6,7 +6,8 @@ namespace tc::library {
 namespace {
 
 Address address_of(const Computation& given, std::size_t argument, DType type, const std::vector<Affine>& subscripts) {
-  Address address{argument, type, {}, {}, given.arguments[argument].strides};
+  const auto& tensor = given.arguments[argument];
+  Address address{argument, type, {}, {}, tensor.strides, tensor.shape};
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     address.function = address.function + subscripts[d] * address.strides[d];
     auto& together = address.together.emplace_back();

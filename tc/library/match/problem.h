@@ -13,9 +13,9 @@ struct Address {
   std::size_t argument = 0;
   DType type = DType::Float32;
   Affine function;
-  /// Of each subscript: its iterators, and the tensor's stride.
+  /// Of each subscript: its iterators, and the tensor's stride and extent.
   std::vector<std::set<int>> together;
-  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> strides, extents;
 };
 
 /// An iterator of the user's def, and what it belongs to.

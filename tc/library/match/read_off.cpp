@@ -89,8 +89,11 @@ class Reader {
                        [&](const auto& term) { return block_of(address, term.first).size != 0; });
   }
 
-  /// The stride of a dimension that \p subscript runs along: the tensor's own, if it divides all factors.
-  std::int64_t window_stride(const Address& address, const Affine& subscript) const {
+  /// The dimension of the tensor that a window runs along, of which all factors are multiples; its stride alone where it is none.
+  struct WindowDimension {
+    std::int64_t stride = 1, extent = 0;
+  };
+  WindowDimension window_dimension(const Address& address, const Affine& subscript) const {
     std::int64_t common = 0;
     for (const auto& [id, factor] : subscript.terms) common = std::gcd(common, this->factor(address, id));
     for (const auto& [id, factor] : subscript.terms) {
@@ -99,15 +102,23 @@ class Reader {
       for (std::size_t d = 0; d < address.together.size(); ++d)
         if (const auto own = address.strides[d];
             own > 0 && address.together[d].count(found->second.id) && common % own == 0)
-          return own;
+          return {own, address.extents[d]};
     }
-    return std::max<std::int64_t>(common, 1);
+    return {std::max<std::int64_t>(common, 1)};
+  }
+
+  /// The elements of a dimension of which windows \p along touch \p touched: all that the tensor has, if no more windows would fit.
+  static std::int64_t whole_extent(std::int64_t touched, std::int64_t extent, const Affine& along) {
+    std::int64_t step = 1;
+    for (const auto& [id, factor] : along.terms) step = std::max(step, factor.number);
+    return touched < extent && extent - touched < step ? extent : touched;
   }
 
   /// Sets what \p subscript names, and the size of its dimension; its stride. Moves \p offset to where it begins.
   std::optional<std::int64_t> add_window(const Address& address, const Affine& subscript, const std::string& size,
                                          std::int64_t& offset) {
-    const auto stride = window_stride(address, subscript);
+    const auto dimension = window_dimension(address, subscript);
+    const auto stride = dimension.stride;
     Affine along;
     for (const auto& [id, own] : subscript.terms) {
       const auto number = factor(address, id) / stride;
@@ -122,15 +133,22 @@ class Reader {
     for (const auto& [name, number] : subscript.names)
       if (number != -1 || !set(name, bounds.low)) return std::nullopt;
     if (subscript.names.empty() && bounds.low != 0) return std::nullopt;
-    if (!set(size, bounds.high - bounds.low + 1)) return std::nullopt;
+    const auto touched = bounds.high - bounds.low + 1;
+    const bool is_bounded = bounds.high != largest(along) || bounds.low != 0 || address.function.constant != 0;
+    if (!set(size, is_bounded ? touched : whole_extent(touched, dimension.extent, along))) return std::nullopt;
     offset += stride * bounds.low;
     return stride;
   }
 
+  std::int64_t largest(const Affine& along) const {
+    std::int64_t result = 0;
+    for (const auto& counter : problem_.counters) result += along.factor(counter.id) * (counter.extent - 1);
+    return result;
+  }
+
   /// What \p along takes, where conditions on multiples of it hold.
   Bounds bounds_of(const Affine& along) const {
-    Bounds result{0, 0};
-    for (const auto& counter : problem_.counters) result.high += along.factor(counter.id) * (counter.extent - 1);
+    Bounds result{0, largest(along)};
     for (const auto& conditions : problem_.conditions)
       for (const auto& condition : conditions) {
         const auto times = quotient(condition, along);

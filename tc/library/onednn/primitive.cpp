@@ -137,7 +137,7 @@ class PreparedPrimitive {
       given.push_back(memory(place.given, operands[place.operand]));
       auto* other = place.kept ? place.kept.get() : place.copy ? lease.block() + *place.copy : nullptr;
       used.push_back(place.into ? used[*place.into] : other ? memory(place.used, other) : given.back());
-      if (place.before) copy(place.before, given.back(), used.back(), stream);
+      if (place.before && !is_there(place, operands)) copy(place.before, given.back(), used.back(), stream);
       if (!place.into) arguments.push_back({place.arg, used.back().get()});
     }
     const auto scratchpad = memory(scratchpad_, lease.block() + scratchpad_offset_);
@@ -149,6 +149,13 @@ class PreparedPrimitive {
   }
 
  private:
+  /// Is \p place the memory that it is copied into?
+  bool is_there(const Place& place, void* const* operands) const {
+    if (!place.into) return false;
+    const auto& into = places_[*place.into];
+    return !into.copy && operands[place.operand] == operands[into.operand] && is_same_memory(place.given, into.given);
+  }
+
   std::vector<Place> places_;
   Owner<dnnl_primitive> primitive_;
   dnnl_memory_desc_t scratchpad_;

@@ -35,6 +35,18 @@ Operand lying(Operand operand, const std::vector<Along>& along) {
   return operand;
 }
 
+/// The post-op of \p call that \p plan sums in the result's memory and takes as it lies.
+std::optional<std::size_t> summed_in_place(const Call& call, const PrimitivePlan& plan) {
+  const auto chosen = choose_primitive(plan);
+  if (!chosen || !chosen->summed) return std::nullopt;
+  const auto& slot = plan.slots[*chosen->summed];
+  if (!is_same_memory(slot.desc, chosen->descs[*chosen->summed])) return std::nullopt;
+  std::size_t operand = call.operands.size();
+  for (std::size_t p = 0; p < call.post_ops.size(); ++p)
+    if (call.post_ops[p].operand && operand++ == slot.operand) return p;
+  return std::nullopt;
+}
+
 /// Operands of \p call as \p plan is fastest with.
 std::vector<Operand> operands_liked_by(const Call& call, const PrimitivePlan& plan, const Unfold& unfold) {
   auto result = call.operands;
@@ -61,6 +73,10 @@ Routine with_primitives(Routine routine, PlanOf plan_of, Unfold unfold) {
       const auto plan = plan_of(call);
       return plan ? operands_liked_by(call, *plan, unfold) : call.operands;
     };
+  routine.in_place = [plan_of](const Call& call) {
+    const auto plan = plan_of(call);
+    return plan ? summed_in_place(call, *plan) : std::nullopt;
+  };
   routine.accepts = [plan_of](const Call& call) {
     try {
       const auto plan = plan_of(call);

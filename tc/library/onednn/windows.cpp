@@ -1,5 +1,7 @@
 #include "tc/library/onednn/windows.h"
 
+#include <algorithm>
+
 #include "tc/base/str.h"
 
 namespace tc::library {
@@ -15,7 +17,8 @@ Windows windows_of(const Call& call, int dimensions) {
   for (int d = 0; d < dimensions; ++d) {
     const auto stride = call.number(str("S", d)), dilation = call.number(str("D", d)), left = call.number(str("P", d));
     const auto length = (call.number(str("R", d)) - 1) * dilation + 1;
-    const auto right = (call.number(str("O", d)) - 1) * stride + length - call.number(str("I", d)) - left;
+    const auto end = (call.number(str("O", d)) - 1) * stride + length;
+    const auto right = std::max<std::int64_t>(end - call.number(str("I", d)) - left, 0);
     result.strides.push_back(stride);
     result.dilations.push_back(dilation - 1);
     result.left.push_back(left);
