@@ -91,7 +91,7 @@ def define(
     cache: AnyCache = None,
     partition: str = "auto",
     libraries: str = "none",
-    layouts: str = "constants",
+    layouts: Optional[str] = None,
     derive: int = 0,
     dynamic: Names = (),
 ) -> Module:
@@ -101,7 +101,7 @@ def define(
     `libraries`, `layouts` ("off", "constants", "resolve" or "fold"), `derive` and `dynamic` say how its defs are compiled when they are called; see `compile`.
     """
     how: Dict[str, Any] = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
-    how.update(layouts=layouts, derive=derive, dynamic=_size_names(dynamic))
+    how.update(layouts=layouts or _default_layouts(libraries), derive=derive, dynamic=_size_names(dynamic))
     return Module(_text_of(text), name, tuple(how.items()))
 
 
@@ -182,7 +182,8 @@ def compile(
     `layouts` maps names of parameters, returns and temporaries to a `tc.layout` or its text ("NHWC",
     "split(1, 16)"). `tensors` have the logical shapes of the def, whereas the executable takes and returns tensors of the physical shapes;
     torch and NumPy tensors with the strides of a permuted layout (channels_last) are accepted as they are. A word chooses the layouts of
-    tensors between the nodes of the def: "off", "constants" (the default), "resolve" or "fold"; `stats["layouts"]` lists them. See docs/layouts.md.
+    tensors between the nodes of the def: "off", "constants", "resolve" or "fold"; `stats["layouts"]` lists them. The default is
+    "resolve" if `libraries` names a library, otherwise "constants". See docs/layouts.md.
 
     `derive` is the largest number of rules applied to each node to find a cheaper equivalent program; `stats["derived"]` lists the
     programs found, with proofs. 0: none. See docs/derivation.md.
@@ -197,7 +198,8 @@ def compile(
     """
     limits: Dict[str, Any] = {"schedule": schedule, "nest": nest, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
-    how.update(layouts=layouts if isinstance(layouts, str) else "constants", derive=derive, fold_scales=fold_scales)
+    word = layouts if isinstance(layouts, str) else _default_layouts(libraries)
+    how.update(layouts=word, derive=derive, fold_scales=fold_scales)
     how["dynamic"] = _size_names(dynamic)
     settings = _settings_of(tuple(how.items()))
     if not isinstance(function, Function):
@@ -211,6 +213,11 @@ def compile(
     core = function._compile(given, out, settings, list(constants))
     held = {name: given[function._parameters().index(name)] for name in constants}
     return Executable(core, function, settings, how, held)
+
+
+def _default_layouts(libraries: str) -> str:
+    """The layouts of tensors between nodes: a library that is asked for by name gets those that it would copy to else."""
+    return "constants" if libraries.split(":")[0] in ("none", "auto") else "resolve"
 
 
 def _what_it_is(given) -> str:

@@ -98,6 +98,11 @@ void add_libraries() {
                       "def product(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
                       {{DType::Float32, DType::Float32, DType::Float32}}};
       routine.post_ops = routine.relu_drops_nan = post_ops;
+      routine.in_place = [](const Call& call) -> std::optional<std::size_t> {
+        for (std::size_t p = 0; p < call.post_ops.size(); ++p)
+          if (call.post_ops[p].operand) return p;
+        return std::nullopt;
+      };
       routine.prepare = [](const Call& call) { return std::make_unique<Product>(call); };
       library::add_library({post_ops ? "fake_with_post_ops" : "fake",
                             0,
@@ -176,6 +181,35 @@ std::vector<Constant> constants(const std::vector<std::string>& names, const std
   for (std::size_t i = 0; i < names.size(); ++i)
     result.push_back({names[i], *arrays[i], {arrays[i]->data, [](void*) {}}, std::nullopt});
   return result;
+}
+
+/// Products with sums of what stood before; \p last reads \p read beside the sum.
+std::string sums(const std::string& first, const std::string& read) {
+  return "def mul(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }\n"
+         "def add(float(M,N) A, float(M,N) B) -> (C) { C(m,n) = A(m,n) + B(m,n) }\n"
+         "def main(float(M,M) X, float(M,M) W) -> (Y) {\n"
+         "  A = mul(X, W)  B = mul(" + first + ", W)  D = add(B, A)  Y = mul(D, " + read + ") }";
+}
+
+TEST_F(Libraries, RunInPlaceOfWhatTheyReadLast) {
+  auto x = count_up({6, 6}), w = count_up({6, 6});
+  const auto shares = [&](const std::string& text) {
+    auto function = define(text).functions.back();
+    const auto wanted = run(*compile(function, {x, w}, {}, checked()), {x, w}, {6, 6}).values;
+    const auto executable = compile(function, {x, w}, {}, with("fake_with_post_ops"));
+    EXPECT_EQ(run(*executable, {x, w}, {6, 6}).values, wanted);
+    const auto& image = executable->image();
+    EXPECT_EQ(image.launches.size(), 3u);
+    const auto& call = image.calls[std::get<RoutineCall>(image.launches[1].code).call];
+    EXPECT_EQ(call.post_ops.size(), 1u);
+    const auto place = [&](const library::Operand& operand) {
+      return std::get<WorkspaceSlot>(image.launches[1].slots[operand.argument]).offset;
+    };
+    return place(call.post_ops[0].operand.value()) == place(call.result());
+  };
+  EXPECT_TRUE(shares(sums("X", "W")));
+  EXPECT_FALSE(shares(sums("X", "A"))) << "it is read later";
+  EXPECT_FALSE(shares(sums("A", "W"))) << "the product reads it too";
 }
 
 TEST_F(Libraries, HoldConstants) {
