@@ -1,13 +1,21 @@
 """Products and convolutions: the compiler's own code, oneDNN's routines and OpenBLAS's, measured in turns.
 
     python benchmarks/libraries.py [--threads 1] [--rounds 30] [--only conv]
+    python benchmarks/libraries.py --models resnet18,resnet50,mobilenet_v2 [--batch 1] [--libraries onednn]
 
 Prints a row a case: microseconds, the least of the rounds' medians, and which routine was called. Each library must give what own code
 gives, up to rounding.
+
+With `--models`, a row a model: milliseconds of a call by own code and by the library, the latter without layouts ("constants", only
+weights are converted) and in the layouts that its routines ask for ("resolve"), in turns; and the copies that oneDNN makes inside its
+routines in one call, counted in its log in a process of their own.
 """
 
 import argparse
 import os
+import pathlib
+import subprocess
+import sys
 import time
 
 import torch
@@ -70,13 +78,82 @@ def measure(text, shapes, libraries, rounds):
     return {name: (best[name], [call.split(" ")[0] for call in f.stats["library_calls"]]) for name, f in found.items()}
 
 
+LAYOUTS = ("constants", "resolve")
+
+
+def compiled(name, batch, library, layouts):
+    """The model, its inputs, and the compiled model after its first call, which took as many seconds as are returned."""
+    import models
+
+    import tensor_comprehensions.torch  # noqa: F401  (registers the backend)
+
+    model, inputs = models.make(name, batch)
+    models.take_statistics(model, inputs)
+    torch._dynamo.reset()
+    f = torch.compile(model, backend="tc", options={"libraries": library, "layouts": layouts, "freeze": True, "cache": False})
+    begin = time.perf_counter()
+    with torch.no_grad():
+        torch.testing.assert_close(f(*inputs), model(*inputs), rtol=1e-3, atol=1e-3)
+    return f, inputs, time.perf_counter() - begin
+
+
+def one_call(name, batch, library, layouts):
+    """A call of the model between two marks, for the log of oneDNN."""
+    f, inputs, _ = compiled(name, batch, library, layouts)
+    with torch.no_grad():
+        print("call begins", flush=True)
+        f(*inputs)
+        print("call ends", flush=True)
+
+
+def copies(name, batch, library, layouts):
+    """The reorders that oneDNN runs in a call, and all its primitives."""
+    command = [sys.executable, __file__, "--one-call", name, str(batch), library, layouts]
+    log = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "DNNL_VERBOSE": "1"}).stdout
+    lines = [line for line in log.split("call begins")[1].split("call ends")[0].splitlines() if ",exec," in line]
+    return sum(",reorder," in line for line in lines), len(lines)
+
+
+def measure_model(name, batch, library, rounds):
+    ways = [("none", "constants"), *((library, layouts) for layouts in LAYOUTS)]
+    made = [compiled(name, batch, *way) for way in ways]
+    times = [[] for _ in ways]
+    with torch.no_grad():
+        for _ in range(rounds):
+            for (f, inputs, _), own in zip(made, times):
+                f(*inputs)
+                begin = time.perf_counter()
+                f(*inputs)
+                own.append(time.perf_counter() - begin)
+    counts = [copies(name, batch, library, layouts) for layouts in LAYOUTS]
+    cells = [f"{sorted(own)[len(own) // 2] * 1e3:9.2f} ms ({first:5.1f} s)" for own, (_, _, first) in zip(times, made)]
+    print(f"{name:18}{batch:4}" + "".join(f"{cell:>24}" for cell in cells)
+          + "".join(f"{f'{reorders} of {primitives}':>16}" for reorders, primitives in counts), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="")
+    parser.add_argument("--models", default="")
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--libraries", default="onednn")
+    parser.add_argument("--one-call", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     tc.set_num_threads(given.threads)
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    if given.one_call:
+        name, batch, library, layouts = given.one_call
+        return one_call(name, int(batch), library, layouts)
+    torch.set_num_threads(given.threads)
+    if given.models:
+        print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}; milliseconds of a call (seconds of the first); copies of primitives")
+        heads = ["own code", *(f"{given.libraries} {layouts}" for layouts in LAYOUTS)]
+        print(f"{'model':18}{'n':>4}" + "".join(f"{head:>24}" for head in heads) + "".join(f"{layouts:>16}" for layouts in LAYOUTS))
+        for name in given.models.split(","):
+            measure_model(name, given.batch, given.libraries, given.rounds)
+        return
     libraries = ["none", "onednn:finite", "openblas"]
     print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}; microseconds")
     print(f"{'':28}" + "".join(f"{name:>28}" for name in ["own code", *libraries[1:]]))
