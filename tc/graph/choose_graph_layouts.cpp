@@ -8,6 +8,7 @@
 #include "tc/base/error.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/lay_out.h"
+#include "tc/layout/map/layout_map.h"
 
 namespace tc::graph {
 namespace {
@@ -77,6 +78,21 @@ class GraphLayoutChoice {
     if (options_.more && !options_.constants_alone)
       for (auto& layouts : options_.more(node))
         if (!contains(result, layouts)) result.push_back(std::move(layouts));
+    return with_plain_memory(node, result);
+  }
+
+  /// \p alternatives of \p node, where layouts that are the memory of the plain one are that: no conversion stands between them.
+  std::vector<OperandLayouts> with_plain_memory(const Node& node,
+                                                const std::vector<OperandLayouts>& alternatives) const {
+    std::vector<OperandLayouts> result;
+    for (auto layouts : alternatives) {
+      for (std::size_t i = 0; i < layouts.size(); ++i) {
+        const auto tensor = i < node.inputs.size() ? node.inputs[i] : node.outputs[i - node.inputs.size()];
+        const auto& extents = graph_.tensors[tensor].spec.shape;
+        if (layout::LayoutMap(layouts[i], extents).is_same_memory({Layout(), extents})) layouts[i] = Layout();
+      }
+      if (!contains(result, layouts)) result.push_back(std::move(layouts));
+    }
     return result;
   }
 

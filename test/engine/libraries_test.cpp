@@ -188,7 +188,8 @@ std::string sums(const std::string& first, const std::string& read) {
   return "def mul(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }\n"
          "def add(float(M,N) A, float(M,N) B) -> (C) { C(m,n) = A(m,n) + B(m,n) }\n"
          "def main(float(M,M) X, float(M,M) W) -> (Y) {\n"
-         "  A = mul(X, W)  B = mul(" + first + ", W)  D = add(B, A)  Y = mul(D, " + read + ") }";
+         "  A = mul(X, W)  B = mul(" +
+         first + ", W)  D = add(B, A)  Y = mul(D, " + read + ") }";
 }
 
 TEST_F(Libraries, RunInPlaceOfWhatTheyReadLast) {

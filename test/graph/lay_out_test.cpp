@@ -119,5 +119,21 @@ TEST(LayOut, ConvolutionsChooseEachForItself) {
   }
 }
 
+/// Blocks of all channels of images of one element are the plain memory: only weights are converted.
+TEST(LayOut, ImagesOfOneElementNeedNoConversion) {
+  const auto graph = bound(
+      "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }\n"
+      "def main(float(N,C,H,W) X, float(C,C,R,S) K) -> (Y) { Y = conv(X, K) }\n",
+      {{1, 32, 1, 1}, {32, 32, 1, 1}});
+  auto options = likes_blocks(1);
+  options.constants = {"K"};
+  options.seconds = [](const Node&, const OperandLayouts& layouts) {
+    return layouts[1] == named_layout("OIhw16i16o") ? 1.0 : 4.0;
+  };
+  const auto made = lay_out(graph, choose_graph_layouts(graph, options).resolution);
+  ASSERT_EQ(made.placed.size(), 1u);
+  EXPECT_EQ(graph.tensors[made.placed[0].tensor].name, "K");
+}
+
 }  // namespace
 }  // namespace tc::graph

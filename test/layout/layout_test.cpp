@@ -258,5 +258,19 @@ TEST(Layout, RelationsAndPlacesAreOne) {
   }
 }
 
+TEST(LayoutMap, TellsWhichLayoutsAreTheSameMemory) {
+  const auto same = [](const char* a, const char* b, const Extents& extents) {
+    return LayoutMap(parse_layout(a), extents).is_same_memory(LayoutMap(parse_layout(b), extents));
+  };
+  EXPECT_TRUE(same("NHWC", "identity", {1, 64, 1, 1}));
+  EXPECT_TRUE(same("NHWC", "identity", {3, 1, 5, 7})) << "one channel";
+  EXPECT_TRUE(same("NCHW16c", "NHWC", {2, 16, 5, 7})) << "one block";
+  EXPECT_TRUE(same("NCHW16c", "identity", {1, 64, 1, 1})) << "blocks follow each other as channels do";
+  EXPECT_FALSE(same("NHWC", "identity", {1, 64, 1, 2}));
+  EXPECT_FALSE(same("NCHW16c", "NHWC", {1, 32, 5, 7}));
+  EXPECT_FALSE(same("NCHW16c", "NHWC", {2, 15, 5, 7})) << "a place that holds nothing";
+  EXPECT_FALSE(same("pad(1, 1, 0)", "pad(1, 0, 1)", {2, 3, 1, 1}));
+}
+
 }  // namespace
 }  // namespace tc::layout

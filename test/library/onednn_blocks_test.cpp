@@ -35,8 +35,7 @@ TestCase in_layouts(const TestCase& test, const std::map<std::string, std::strin
   TestCase result{lang::print(made.def()), test.inputs};
   for (std::size_t i = 0; i < test.inputs.size(); ++i)
     if (const auto name = names.find(function->def.params[i].name); name != names.end())
-      result.inputs[i] =
-          floats(layout::LayoutMap(layout::named_layout(name->second), test.inputs[i].shape).physical());
+      result.inputs[i] = floats(layout::LayoutMap(layout::named_layout(name->second), test.inputs[i].shape).physical());
   return result;
 }
 
@@ -77,7 +76,8 @@ TEST_F(OneDnnBlocks, AreDimensionsOfConvolutions) {
         EXPECT_EQ(all.operands[0].strides[2], 1);
         EXPECT_EQ(all.operands[1].block(1), (Block{block, 32 * side * side * block}));
         const auto channels = side == 1 ? Block() : Block{block, side * side * block * block};
-        EXPECT_EQ(all.operands[1].block(2), channels) << "of one place, blocks of channels follow each other as channels do";
+        EXPECT_EQ(all.operands[1].block(2), channels)
+            << "of one place, blocks of channels follow each other as channels do";
         expect_one_call(in_layouts(test, {{"X", image}}));
         expect_one_call(in_layouts(test, {{"Y", image}}));
         expect_one_call(in_layouts(test, {{"X", image}, {"Y", "NHWC"}}));

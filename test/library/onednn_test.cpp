@@ -62,10 +62,11 @@ TEST_F(OneDnn, TakesStridesDilationsAndPadding) {
 /// Of images of \p side x \p side, each second row and column: which windows of 1 x 1 see.
 TEST_F(OneDnn, SeesWholeRowsOfStridedWindows) {
   for (std::int64_t side : {7, 8, 9}) {
-    const auto call = expect_call({"def f(float(N,C,H,W) X, float(K,C) F) -> (Y) { Y(n,k,h,w) +=! X(n,c,2*h,2*w) * F(k,c)"
-                                   " where h in 0:4, w in 0:4 }",
-                                   {floats({2, 16, side, side}), floats({16, 16})}},
-                                  "convolution2d");
+    const auto call =
+        expect_call({"def f(float(N,C,H,W) X, float(K,C) F) -> (Y) { Y(n,k,h,w) +=! X(n,c,2*h,2*w) * F(k,c)"
+                     " where h in 0:4, w in 0:4 }",
+                     {floats({2, 16, side, side}), floats({16, 16})}},
+                    "convolution2d");
     ASSERT_TRUE(call);
     EXPECT_EQ(call->number("S0"), 2);
     EXPECT_EQ(call->number("I1"), side == 9 ? 7 : side) << "where one more window fits, it is not the tensor's end";

@@ -146,8 +146,8 @@ std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::
   }
 }
 
-CallsInLayouts calls_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
-                                const layout::Layouts& layouts, const CompileOptions& options) {
+CallsInLayouts calls_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts,
+                                const CompileOptions& options) {
   try {
     auto made = make_in_layouts(def, sizes, layouts);
     return {library_calls(*made.function, made.arguments, options), std::move(made.arguments)};

@@ -38,7 +38,7 @@ struct CallsInLayouts {
 };
 
 /// The calls that library_calls() finds for \p def, without calls, in these layouts. None, too, where it cannot take them.
-CallsInLayouts calls_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
-                                const layout::Layouts& layouts, const CompileOptions& options);
+CallsInLayouts calls_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts,
+                                const CompileOptions& options);
 
 }  // namespace tc::engine

@@ -1,6 +1,8 @@
 #include "tc/layout/map/layout_map.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/isl.h"
@@ -15,6 +17,15 @@ std::string box_text(const Extents& extents) {
     conditions.push_back(str("0 <= i", d, " < ", extents[d]));
   }
   return str("{ [", join(names), "] : ", join(conditions, " and "), " }");
+}
+
+/// The address of each place of a dense tensor, in elements.
+std::string address_text(const Extents& extents) {
+  std::vector<std::string> names, terms{"0"};
+  std::int64_t stride = 1;
+  for (std::size_t d = extents.size(); d-- > 0; stride *= extents[d]) terms.push_back(str(stride, "*i", d));
+  for (std::size_t d = 0; d < extents.size(); ++d) names.push_back(str("i", d));
+  return str("{ [", join(names), "] -> [", join(terms, " + "), "] }");
 }
 
 isl::map relation_of(isl::ctx context, const Layout& layout, const std::vector<Extents>& before) {
@@ -45,6 +56,19 @@ Facts LayoutMap::facts() const {
   facts.dense = isl::set(context, box_text(physical())).is_subset(map.range());
   facts.replicating = !facts.functional;
   return facts;
+}
+
+bool LayoutMap::is_same_memory(const LayoutMap& other) const {
+  const auto places = [](const LayoutMap& map) {
+    return std::accumulate(map.physical().begin(), map.physical().end(), std::int64_t{1}, std::multiplies<>());
+  };
+  if (layout_ == other.layout_) return true;
+  if (logical() != other.logical() || places(*this) != places(other)) return false;
+  polyhedral::Context context;
+  const auto addresses = [&](const LayoutMap& map) {
+    return relation_of(context, map.layout_, map.before_).apply_range(isl::map(context, address_text(map.physical())));
+  };
+  return addresses(*this).is_equal(addresses(other));
 }
 
 std::vector<Index> LayoutMap::place(std::vector<Index> indices, const IteratorRanges& ranges) const {

@@ -34,6 +34,11 @@ class LayoutMap {
   /// Proved at each call.
   Facts facts() const;
 
+  /// Has each element the same address by \p other, a layout for the same extents, and are there as many places? Dimensions of
+  /// one element may stand anywhere, for example. Proved at each call.
+  ///
+  ///   NHWC and NCHW of extents (1, 64, 1, 1): yes
+  bool is_same_memory(const LayoutMap& other) const;
   /// A place of the element at \p indices, one a dimension.
   std::vector<Index> place(std::vector<Index> indices, const IteratorRanges& ranges) const;
   /// The element at \p places; its conditions say where there is one.

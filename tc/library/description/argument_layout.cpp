@@ -79,8 +79,8 @@ std::vector<Part> in_wanted_order(std::vector<Part> parts, const std::vector<std
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.stride > b.stride; });
   for (std::size_t t = 0; t < shape.size(); ++t) {
     if (shape[t] != 1) continue;
-    const auto behind = std::find_if(parts.begin(), parts.end(),
-                                     [&](const Part& part) { return part.inner || part.dimension > t; });
+    const auto behind =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.inner || part.dimension > t; });
     parts.insert(behind, {t});
   }
   return parts;

@@ -116,8 +116,7 @@ class Matcher {
           made.operand->strides.push_back(0);
           if (found == assignment.of_routine.end()) continue;
           made.operand->strides.back() = address.function.factor(found->second.id);
-          add_block(*made.operand, d, computed_.outer.size(),
-                    block_of_counter(problem, address, found->second.id));
+          add_block(*made.operand, d, computed_.outer.size(), block_of_counter(problem, address, found->second.id));
         }
         for (const auto& loop : assignment.loops) made.operand->steps.push_back(address.function.factor(loop.id));
       }

@@ -12,12 +12,7 @@ class Prover {
  public:
   Prover(const Problem& problem, const std::vector<Join>& joins, const Pairing& pairing, const Computation& routine,
          const Assignment& assignment, const Call& call)
-      : problem_(problem),
-        joins_(joins),
-        pairing_(pairing),
-        routine_(routine),
-        assignment_(assignment),
-        call_(call) {
+      : problem_(problem), joins_(joins), pairing_(pairing), routine_(routine), assignment_(assignment), call_(call) {
     for (std::size_t i = 0; i < routine.iterators.size(); ++i) {
       const auto found = assignment.of_routine.find(static_cast<int>(i));
       values_[static_cast<int>(i)] = found == assignment.of_routine.end() ? Affine() : value_of(found->second);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tc/base/error.h"
+#include "tc/library/onednn/shared.h"
 
 namespace tc::library {
 namespace {
@@ -84,8 +85,7 @@ bool is_padded(const dnnl_memory_desc_t& desc) {
 
 std::vector<Along> along(const Operand& operand) {
   std::vector<Along> result;
-  for (std::size_t d = 0; d < operand.strides.size(); ++d)
-    result.emplace_back(operand.strides[d], operand.block(d));
+  for (std::size_t d = 0; d < operand.strides.size(); ++d) result.emplace_back(operand.strides[d], operand.block(d));
   return result;
 }
 
@@ -103,9 +103,9 @@ dnnl_memory_desc_t memory_desc(const std::vector<std::int64_t>& dims, std::vecto
   std::vector<std::int64_t> strides;
   for (const auto& own : along) strides.push_back(own.stride);
   dnnl_memory_desc_t result;
-  shared_onednn().check(shared_onednn().memory_desc_init_by_strides(
-                            &result, static_cast<int>(dims.size()), dims.data(),
-                            type == DType::BFloat16 ? dnnl_bf16 : dnnl_f32, blocked ? nullptr : strides.data()),
+  shared_onednn().check(shared_onednn().memory_desc_init_by_strides(&result, static_cast<int>(dims.size()), dims.data(),
+                                                                    type == DType::BFloat16 ? dnnl_bf16 : dnnl_f32,
+                                                                    blocked ? nullptr : strides.data()),
                         "describe a tensor");
   if (blocked) put_blocks(along, result);
   return result;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <oneapi/dnnl/dnnl.h>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "tc/library/onednn/shared.h"
+#include "tc/base/dtype.h"
+#include "tc/library/description/call.h"
 
 namespace tc::library {
 

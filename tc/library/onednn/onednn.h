@@ -16,7 +16,8 @@ namespace tc::library {
 ///
 /// Convolutions and products take a bias, sums with tensors, and relu, in any order, as post-ops. Implementations that oneDNN
 /// calls references are not taken: they are slower than any code. Tensors of a convolution are copied to the layouts it
-/// likes and back in each call, those of other routines where it has nothing for theirs. Its threads are those of OpenMP, set for the calling thread alone.
+/// likes and back in each call, where they are not in these (Routine::guideline); its dimensions may be in blocks. Its threads
+/// are those of OpenMP, set for the calling thread alone.
 Library onednn();
 
 /// Its routines, a file each.

@@ -8,6 +8,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/fork.h"
+#include "tc/library/onednn/memory.h"
 
 namespace tc::library {
 namespace {

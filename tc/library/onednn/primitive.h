@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tc/library/onednn/memory.h"
+#include "tc/library/onednn/shared.h"
 
 namespace tc::library {
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 
+#include "tc/library/onednn/memory.h"
 #include "tc/library/onednn/primitive.h"
 
 namespace tc::library {
