@@ -35,7 +35,7 @@ import warnings
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import torch  # noqa: E402
-from suite import machine, networks  # noqa: E402
+from suite import image_networks, machine, networks  # noqa: E402
 from suite.statistics import geomean, spread  # noqa: E402
 
 import tensor_comprehensions as tc  # noqa: E402
@@ -53,6 +53,11 @@ def ids(batch, length=128, words=5000):
 MODELS = {
     "resnet18": lambda n: (networks.resnet(), images(n)),
     "resnet50": lambda n: (networks.resnet((3, 4, 6, 3), bottleneck=True), images(n)),
+    "resnet152": lambda n: (networks.resnet((3, 8, 36, 3), bottleneck=True), images(n)),
+    "vgg19": lambda n: (image_networks.vgg19(), images(n)),
+    "densenet121": lambda n: (image_networks.densenet121(), images(n)),
+    "squeezenet": lambda n: (image_networks.squeezenet(), images(n)),
+    "googlenet": lambda n: (image_networks.googlenet(), images(n)),
     "mobilenet_v2": lambda n: (networks.mobilenet_v2(), images(n)),
     "efficientnet_b0": lambda n: (networks.efficientnet_b0(), images(n)),
     "vit_tiny": lambda n: (networks.VisionTransformer(layers=12), images(n)),

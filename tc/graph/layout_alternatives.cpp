@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,9 +20,10 @@ using Dimension = std::pair<std::string, std::size_t>;
 /// Dimensions that the same iterators subscript.
 struct DimensionClass {
   std::vector<Dimension> dims;
-  bool written = false;  ///< one of the result is among them
-  bool summed = false;   ///< a reduction runs over them
-  bool movable = true;   ///< all subscripts are iterators alone, and extents are equal
+  std::vector<Dimension> shifted;  ///< dimensions that a function of one of these iterators subscripts
+  bool written = false;            ///< one of the result is among them
+  bool summed = false;             ///< a reduction runs over them
+  bool movable = true;             ///< all subscripts are iterators alone, and extents are equal
   std::int64_t extent = 0;
 };
 
@@ -44,6 +46,8 @@ class DimensionClasses {
       entry.dims.push_back(dimension);
       entry.written = entry.written || dimension.first == def_.def.returns.front().name;
     }
+    for (const auto& [dimension, node] : shifted_)
+      if (const auto entry = found.find(root(node)); entry != found.end()) entry->second.shifted.push_back(dimension);
     for (const auto node : fixed_)
       if (const auto entry = found.find(root(node)); entry != found.end()) entry->second.movable = false;
     for (const auto node : summed_)
@@ -101,7 +105,18 @@ class DimensionClasses {
       }
       fixed_.push_back(dimension);
       add_expr(access->subscripts[d], s);
+      if (const auto iterators = iterators_in(access->subscripts[d]); iterators.size() == 1)
+        shifted_.emplace_back(Dimension{access->tensor, d}, node_of(s, *iterators.begin()));
     }
+  }
+
+  static std::set<std::string> iterators_in(const ExprPtr& subscript) {
+    std::set<std::string> result;
+    lang::for_each_expr(subscript, [&](const ExprPtr& expr) {
+      const auto* name = std::get_if<lang::Name>(&expr->node);
+      if (name && name->kind == lang::Name::Kind::Iterator) result.insert(name->id);
+    });
+    return result;
   }
 
   const lang::InlinedDef& def_;
@@ -110,6 +125,7 @@ class DimensionClasses {
   std::map<Dimension, int> dimensions_;
   std::map<std::pair<std::size_t, std::string>, int> iterators_;
   std::vector<int> fixed_, summed_;
+  std::vector<std::pair<Dimension, int>> shifted_;
 };
 
 /// Classes that are moved inwards, the innermost last, in blocks or whole.
@@ -122,10 +138,14 @@ struct Template {
 std::optional<std::vector<std::size_t>> dims_in(const Template& chosen, const std::string& tensor) {
   std::vector<std::size_t> result;
   for (const auto* entry : chosen.classes) {
-    std::size_t count = 0;
+    std::set<std::size_t> found;
     for (const auto& [name, dim] : entry->dims)
-      if (name == tensor && ++count == 1) result.push_back(dim);
-    if (count > 1) return std::nullopt;
+      if (name == tensor) found.insert(dim);
+    if (chosen.block == 0 && !entry->movable)
+      for (const auto& [name, dim] : entry->shifted)
+        if (name == tensor) found.insert(dim);
+    if (found.size() > 1) return std::nullopt;
+    result.insert(result.end(), found.begin(), found.end());
   }
   return result;
 }
@@ -161,27 +181,29 @@ Layout layout_in(const Template& chosen, const std::string& tensor, std::size_t 
   return chosen.block == 0 ? with_inner(rank, inner) : with_blocks(rank, inner, chosen.block);
 }
 
-/// May blocks of \p entry be chosen by what the result is like?
-bool is_of_result(const DimensionClass& entry) {
-  return entry.movable && entry.written && !entry.summed && entry.extent >= 2;
-}
+/// May \p entry be chosen by what the result is like?
+bool is_of_result(const DimensionClass& entry) { return entry.written && !entry.summed && entry.extent >= 2; }
 /// The same, by what a reduction reads.
 bool is_summed_over(const DimensionClass& entry) {
   return entry.movable && !entry.written && entry.summed && entry.extent >= 2;
 }
 
-/// The templates of \p classes; they point into it.
-std::vector<Template> templates_of(const std::vector<DimensionClass>& classes, std::int64_t block) {
+/// May \p entry, which is not movable, be moved as a whole? An operand lies along the result there, as in a concatenation.
+bool is_movable_whole(const DimensionClass& entry) { return entry.dims.size() > 1 && !entry.shifted.empty(); }
+
+/// The templates of \p classes, of a def that reduces or does not; they point into it. Only one that does not takes classes that
+/// are not movable, and moves them as a whole.
+std::vector<Template> templates_of(const std::vector<DimensionClass>& classes, std::int64_t block, bool reduces) {
   std::vector<Template> result;
   auto add = [&](const DimensionClass& out, const DimensionClass* in) {
     result.push_back({{&out}, 0});
     if (in) result.back().classes.insert(result.back().classes.begin(), in);
-    if (out.extent % block != 0) return;
+    if (out.extent % block != 0 || !out.movable) return;
     result.push_back({{&out}, block});
     if (in && in->extent % block == 0) result.back().classes.insert(result.back().classes.begin(), in);
   };
   for (const auto& out : classes) {
-    if (!is_of_result(out)) continue;
+    if (!is_of_result(out) || (!out.movable && (reduces || !is_movable_whole(out)))) continue;
     bool any = false;
     for (const auto& in : classes) {
       if (!is_summed_over(in)) continue;
@@ -236,6 +258,8 @@ std::vector<OperandLayouts> layout_alternatives(const lang::InlinedDef& def, con
   std::vector<OperandLayouts> result{OperandLayouts(operands.size())};
   if (!has_alternatives(def, sizes)) return result;
   const auto classes = DimensionClasses(def, sizes).all();
+  const bool reduces =
+      std::any_of(classes.begin(), classes.end(), [](const DimensionClass& entry) { return entry.summed; });
   auto add = [&](OperandLayouts layouts) {
     if (!contains(result, layouts)) result.push_back(std::move(layouts));
   };
@@ -243,7 +267,7 @@ std::vector<OperandLayouts> layout_alternatives(const lang::InlinedDef& def, con
     if (entry.movable && entry.written && !entry.summed && entry.extent >= lanes_of(def, options.block))
       add(panels_of(entry, operands, def, options));
   if (options.constants_alone) return result;
-  for (const auto& chosen : templates_of(classes, options.block)) {
+  for (const auto& chosen : templates_of(classes, options.block, reduces)) {
     OperandLayouts whole;
     std::vector<std::size_t> runtime;
     for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -31,6 +31,11 @@ struct AlternativeOptions {
 ///     o and c whole       X: NHWC       K: HWIO          Y: NHWC
 ///     o and c in blocks   X: NCHW16c    K: OIhw16i16o    Y: NCHW16c
 ///
+/// In a def that does not reduce, a class with an operand in it may be moved as a whole where other subscripts are functions of its
+/// iterators, too, and the dimensions of these move with it:
+///
+///   Y(n,c,h,w) = c < C ? A(n,c,h,w) : B(n,c - C,h,w)          c whole       A, B, Y: NHWC
+///
 /// Constants alone are laid out in further ones: those, and panels, in which blocks of a class of the result stand behind all
 /// dimensions, also where the last block is partial, which a tile reads as it would a packed copy:
 ///

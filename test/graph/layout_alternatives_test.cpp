@@ -74,6 +74,17 @@ TEST(LayoutAlternatives, OfAPaddingFollowItsChannels) {
   })) << "rows are guarded, they do not move";
 }
 
+TEST(LayoutAlternatives, OfAConcatenationMoveChannelsAsAWhole) {
+  const auto found = alternatives(
+      "def f(float(N,C,H,W) A, float(N,D,H,W) B) -> (Y) {"
+      " Y(n,c,h,w) = c < C ? A(n,c,h,w) : B(n,c - C,h,w) where c in 0:C + D }",
+      {{1, 32, 8, 8}, {1, 64, 8, 8}});
+  EXPECT_TRUE(contains(found, OperandLayouts(3, named_layout("NHWC"))));
+  EXPECT_TRUE(std::none_of(found.begin(), found.end(), [](const auto& layouts) {
+    return layouts[0] == named_layout("NCHW16c") || layouts[1] == named_layout("NCHW16c");
+  })) << "a block may hold channels of both";
+}
+
 TEST(LayoutAlternatives, ConstantsAloneAreInPanels) {
   const AlternativeOptions alone{16, {1}, false, true};
   const auto found = alternatives(conv, {{1, 32, 8, 8}, {64, 32, 3, 3}}, alone);

@@ -97,6 +97,7 @@ std::optional<std::vector<Along>> unfolded(const Call& call, std::size_t operand
 
 Routine onednn_convolution(int dimensions) {
   Routine routine{str("convolution", dimensions, "d"), text_of(dimensions), product_types(), true};
+  routine.blocks = true;
   return with_primitives(std::move(routine), [=](const Call& call) { return plan_of(call, dimensions); }, unfolded);
 }
 

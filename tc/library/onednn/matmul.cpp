@@ -42,7 +42,12 @@ std::optional<PrimitivePlan> plan_of(const Call& call) {
 Routine onednn_matmul() {
   Routine routine{"matmul", "def matmul(float(B,M,K) X, float(B,K,N) W) -> (Y) { Y(b,m,n) +=! X(b,m,k) * W(b,k,n) }",
                   product_types(), true};
-  return with_primitives(std::move(routine), plan_of);
+  return with_primitives(
+      std::move(routine), plan_of,
+      [](const Call& call, std::size_t, std::vector<Along> dimensions) -> std::optional<std::vector<Along>> {
+        if (call.number("B") == 1) dimensions.insert(dimensions.begin(), Along());
+        return dimensions;
+      });
 }
 
 }  // namespace tc::library

@@ -55,6 +55,7 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
 
 Routine onednn_max_pooling(int dimensions) {
   Routine routine{str("max_pooling", dimensions, "d"), text_of(dimensions), {{DType::Float32, DType::Float32}}};
+  routine.blocks = true;
   routine.special_values = false;  // a NaN becomes a number, -infinity the least number
   return with_primitives(
       std::move(routine), [=](const Call& call) { return plan_of(call, dimensions); },

@@ -67,7 +67,6 @@ std::vector<Operand> operands_liked_by(const Call& call, const PrimitivePlan& pl
 
 Routine with_primitives(Routine routine, PlanOf plan_of, Unfold unfold) {
   routine.loops = true;
-  routine.blocks = unfold != nullptr;
   if (unfold)
     routine.guideline = [plan_of, unfold](const Call& call) {
       const auto plan = plan_of(call);

@@ -16,8 +16,8 @@ using PlanOf = std::function<std::optional<PrimitivePlan>(const Call& call)>;
 using Unfold = std::function<std::optional<std::vector<Along>>(const Call& call, std::size_t operand,
                                                                const std::vector<Along>& dimensions)>;
 
-/// \p routine on primitives that \p plan_of describes: it accepts what they do, and prepares them. With \p unfold it takes
-/// blocks, and its guideline is what the primitives like best for operands that are neither constant nor weights.
+/// \p routine on primitives that \p plan_of describes: it accepts what they do, and prepares them. With \p unfold its guideline is
+/// what the primitives like best for operands that are neither constant nor weights.
 Routine with_primitives(Routine routine, PlanOf plan_of, Unfold unfold = nullptr);
 
 /// Types of factors and sum that oneDNN takes: float32, and bfloat16 summed in float32.
