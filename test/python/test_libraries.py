@@ -163,3 +163,48 @@ def test_threads_of_torch_stay(library):
     finally:
         torch.set_num_threads(before)
         tc.set_num_threads(tc_before)
+
+
+BRANCHES = """
+def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) {
+    Y(n,o,h,w) +=! h + r >= 1 && h + r <= H && w + s >= 1 && w + s <= W ? X(n,c,h + r - 1,w + s - 1) * K(o,c,r,s) : 0
+        where h in 0:H, w in 0:W }
+def point(float(N,C,H,W) X, float(O,C) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h,w) * K(o,c) }
+def every_second(float(N,C,H,W) X, float(O,C) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,2 * h,2 * w) * K(o,c) where h in 0:7, w in 0:7 }
+def positive(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) = fmax(X(n,c,h,w), 0) }
+def add(float(N,C,H,W) A, float(N,C,H,W) B) -> (Y) { Y(n,c,h,w) = A(n,c,h,w) + B(n,c,h,w) }
+def joined(float(N,C,H,W) A, float(N,D,H,W) B) -> (Y) { Y(n,c,h,w) = c < C ? A(n,c,h,w) : B(n,c - C,h,w) where c in 0:C + D }
+def net(float(N,C,H,W) X, float(O,C,R,S) K, float(O,O) P, float(O,O,R,S) L, float(U,V) Q) -> (Y) {
+    A = conv(X, K)  B = positive(A)  D = conv(B, L)  E = positive(D)  F = conv(E, L)  G = add(F, B)  I = point(G, P)  J = joined(G, I)
+    Y = every_second(J, Q) }
+"""
+
+
+def copies_of_a_call(layouts):
+    """The copies that oneDNN's log shows for one call of `net`, and whether it computes what own code does."""
+    program = f"""
+        import sys, torch, tensor_comprehensions as tc
+        T = tc.define({BRANCHES!r})
+        given = [torch.randint(-1, 2, shape).float() for shape in
+                 ((1, 3, 14, 14), (64, 3, 3, 3), (64, 64), (64, 64, 3, 3), (64, 128))]
+        how = dict(constants=["K", "P", "L", "Q"], cache=False)
+        f = tc.compile(T.net, *given, libraries="onednn", **how, **{layouts!r})
+        own = tc.compile(T.net, *given, **how)
+        X = given[0]
+        f(X), print("begin", flush=True)
+        Y = f(X)
+        print("end", torch.equal(Y, own(X)))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    log = subprocess.run(command, env=os.environ | {"DNNL_VERBOSE": "1"}, capture_output=True, text=True, check=True).stdout
+    between, end = log.split("begin")[1].split("end")
+    assert end.strip() == "True"
+    lines = [line for line in between.splitlines() if ",exec," in line]
+    return sum(",reorder," in line for line in lines), len(lines)
+
+
+def test_layouts_that_routines_ask_for_leave_no_copies():
+    compiled(T.mm, "onednn", A, B)  # is it here?
+    copied, calls = copies_of_a_call({"layouts": "constants"})
+    assert copied > 4
+    assert copies_of_a_call({}) == (0, calls - copied)
