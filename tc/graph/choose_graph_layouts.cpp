@@ -74,10 +74,12 @@ class GraphLayoutChoice {
     AlternativeOptions how{options_.block, {}, options_.mixed, options_.constants_alone};
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (constants_.count(node.inputs[i])) how.constants.insert(i);
-    auto result = layout_alternatives(*node.def, sizes_of(graph_, node), how);
-    if (options_.more && !options_.constants_alone)
-      for (auto& layouts : options_.more(node))
-        if (!contains(result, layouts)) result.push_back(std::move(layouts));
+    const auto more = options_.more && !options_.constants_alone ? options_.more(node) : std::vector<OperandLayouts>();
+    std::vector<OperandLayouts> result{OperandLayouts(node.inputs.size() + node.outputs.size())};
+    if (more.empty() || !is_without_doubt(node, result.front()))
+      result = layout_alternatives(*node.def, sizes_of(graph_, node), how);
+    for (const auto& layouts : more)
+      if (!contains(result, layouts)) result.push_back(layouts);
     return with_plain_memory(node, result);
   }
 
@@ -96,9 +98,13 @@ class GraphLayoutChoice {
     return result;
   }
 
+  bool is_without_doubt(const Node& node, const OperandLayouts& layouts) const {
+    return options_.differs_by_copies && options_.differs_by_copies(node, layouts);
+  }
+
   /// How many times as cheap \p node must be in \p layouts to take them.
   double least_gain(const Node& node, const OperandLayouts& layouts) const {
-    if (is_plain(layouts) || (options_.differs_by_copies && options_.differs_by_copies(node, layouts))) return 1;
+    if (is_plain(layouts) || is_without_doubt(node, layouts)) return 1;
     for (std::size_t i = 0; i < layouts.size(); ++i)
       if (!layouts[i].is_identity() && (i >= node.inputs.size() || !constants_.count(node.inputs[i])))
         return options_.least_gain;

@@ -25,7 +25,8 @@ struct GraphLayoutOptions {
   std::function<std::vector<OperandLayouts>(const Node& node)> more = {};
   /// Seconds of \p node with its operands in these layouts; nothing where it cannot take them, or nobody knows.
   std::function<std::optional<double>(const Node& node, const OperandLayouts& layouts)> seconds;
-  /// Does the price of \p node in these layouts differ from that in others by copies alone, so that no gain is in doubt? May be null.
+  /// Does the price of \p node in these layouts differ from that in others by copies alone, so that no gain is in doubt? Where it does in
+  /// plain ones, `more` are the only others that are looked at, if there are any. May be null.
   std::function<bool(const Node& node, const OperandLayouts& layouts)> differs_by_copies = {};
   /// Seconds that a copy of a tensor into another layout takes.
   std::function<double(const Tensor& tensor)> conversion_seconds;
