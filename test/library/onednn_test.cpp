@@ -118,6 +118,9 @@ TEST_F(OneDnn, TakesWhatFollowsAConvolution) {
   expect_call({head + "B(n,k,h,w) = b(k) + A(n,k,h,w)  Y(n,k,h,w) = relu(B(n,k,h,w)) + Z(n,k,h,w) }", inputs},
               "convolution2d", 3, true);
   expect_call({head + "Y(n,k,h,w) = max(0, A(n,k,h,w) + Z(n,k,h,w)) + Z(n,k,h,w) }", inputs}, "convolution2d", 3, true);
+  expect_call({head + "B(n,k,h,w) = A(n,k,h,w) + b(k)  Y(n,k,h,w) = min(max(B(n,k,h,w), 0), 6) }", inputs},
+              "convolution2d", 3, true);
+  expect_call({head + "Y(n,k,h,w) = fmin(A(n,k,h,w), -2.5) + Z(n,k,h,w) }", inputs}, "convolution2d", 2, true);
   auto channels_last = inputs;
   channels_last[3].strides = {4 * 5 * 16, 1, 5 * 16, 16};
   expect_call({head + "Y(n,k,h,w) = A(n,k,h,w) + Z(n,k,h,w) }", channels_last}, "convolution2d", 1);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -12,7 +13,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE9";
+constexpr char magic[] = "TCIMAGEA";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -135,9 +136,10 @@ library::Operand read_operand(ByteReader& in) {
 library::PostOp read_post_op(ByteReader& in) {
   library::PostOp op;
   const auto kind = in.number();
-  if (kind < 0 || kind > static_cast<std::int64_t>(library::PostOp::Kind::Gelu)) damaged();
+  if (kind < 0 || kind > static_cast<std::int64_t>(library::PostOp::Kind::AtMost)) damaged();
   op.kind = static_cast<library::PostOp::Kind>(kind);
   if (in.number() != 0) op.operand = read_operand(in);
+  op.limit = std::bit_cast<double>(in.number());
   return op;
 }
 
@@ -272,6 +274,7 @@ void put_call(ByteWriter& out, const library::Call& call) {
     out.put(static_cast<std::int64_t>(op.kind));
     out.put(std::int64_t(op.operand.has_value()));
     if (op.operand) put_operand(out, *op.operand);
+    out.put(std::bit_cast<std::int64_t>(op.limit));
   });
   out.put(call.loops);
   out.put(std::int64_t(call.machine == library::Machine::Cuda));

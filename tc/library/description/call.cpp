@@ -50,9 +50,10 @@ std::string to_string(const Call& call) {
   out << call.routine << " of " << call.library << " " << call.version << ": " << join(sizes, " ") << "; "
       << join(operands);
   for (const auto& op : call.post_ops)
-    out << (op.kind == PostOp::Kind::Relu   ? ", then relu"
-            : op.kind == PostOp::Kind::Gelu ? ", then gelu"
-                                            : ", then add");
+    out << (op.kind == PostOp::Kind::Relu     ? std::string(", then relu")
+            : op.kind == PostOp::Kind::Gelu   ? ", then gelu"
+            : op.kind == PostOp::Kind::AtMost ? str(", then at most ", op.limit)
+                                              : ", then add");
   if (!call.loops.empty()) out << "; " << join(call.loops, " x ") << " times";
   return out.str();
 }

@@ -42,12 +42,14 @@ struct Operand {
 /// What is done to each element of a result before it is written.
 struct PostOp {
   enum class Kind : std::uint8_t {
-    Add,   ///< the element of `operand`, which has the dimensions of the result; strides of 0 repeat it
-    Relu,  ///< 0 instead of what is negative; what it makes of a NaN, Routine::relu_drops_nan says
-    Gelu,  ///< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    Add,     ///< the element of `operand`, which has the dimensions of the result; strides of 0 repeat it
+    Relu,    ///< 0 instead of what is negative; what it makes of a NaN, Routine::relu_drops_nan says
+    Gelu,    ///< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    AtMost,  ///< `limit` instead of what is greater
   };
   Kind kind = Kind::Relu;
   std::optional<Operand> operand;
+  double limit = 0;
 
   bool operator==(const PostOp&) const = default;
 };

@@ -68,8 +68,8 @@ struct Routine {
   /// Is its relu always 0 for a NaN, as fmax(x, 0) and x > 0 ? x : 0 are? Where not, it is called for no relu but those
   /// of what is taken to be finite.
   bool relu_drops_nan = false;
-  /// Does it take PostOp::Kind::Gelu, of what is taken to be finite?
-  bool gelu = false;
+  /// Does it take PostOp::Kind::Gelu, of what is taken to be finite? And AtMost?
+  bool gelu = false, at_most = false;
   /// Does it take \p call? Null: any.
   std::function<bool(const Call& call)> accepts = nullptr;
   /// The operands of \p call as it is fastest with, where it would copy those that lie otherwise in each run; an operand that lies

@@ -55,6 +55,7 @@ class Matcher {
   bool takes(const PeeledOp& op) const {
     if (!routine_.post_ops) return false;
     if (op.kind == PostOp::Kind::Gelu) return routine_.gelu && given_.finite;
+    if (op.kind == PostOp::Kind::AtMost) return routine_.at_most && given_.finite;
     return op.kind != PostOp::Kind::Relu || given_.finite || (op.drops_nan && routine_.relu_drops_nan);
   }
 
@@ -106,7 +107,7 @@ class Matcher {
   void add_post_ops(Call& call, const Peeled& peeled, const Problem& problem, const Assignment& assignment) const {
     std::size_t next = 0;
     for (const auto& op : peeled.ops) {
-      PostOp made{op.kind, std::nullopt};
+      PostOp made{op.kind, std::nullopt, op.limit};
       if (op.read) {
         const auto& address = problem.post_ops[next++];
         made.operand = Operand{address.argument, address.type, address.function.constant, {}, {}};

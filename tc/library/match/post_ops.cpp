@@ -91,6 +91,9 @@ std::optional<std::pair<NodePtr, PeeledOp>> last_op(const NodePtr& node) {
     if (!holds_reduction(value)) continue;
     if (is_constant(other, 0) && (apply->function == "max" || apply->function == "fmax"))
       return std::pair{value, relu(apply->function == "fmax")};
+    if (const auto* limit = std::get_if<Constant>(&other->value);
+        limit && (apply->function == "min" || apply->function == "fmin"))
+      return std::pair{value, PeeledOp{PostOp::Kind::AtMost, {}, false, limit->value}};
     if (const auto* read = std::get_if<Read>(&other->value); read && apply->function == "+")
       return std::pair{value, PeeledOp{PostOp::Kind::Add, *read}};
   }

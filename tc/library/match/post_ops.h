@@ -12,6 +12,7 @@ struct PeeledOp {
   PostOp::Kind kind = PostOp::Kind::Relu;
   std::optional<Read> read = {};
   bool drops_nan = false;  ///< is relu of a NaN 0?
+  double limit = 0;        ///< as PostOp::limit
 };
 
 /// An expression without its last operations, and these, the first one first.

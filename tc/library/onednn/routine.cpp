@@ -1,6 +1,7 @@
 #include "tc/library/onednn/routine.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "tc/base/error.h"
 
@@ -67,6 +68,7 @@ std::vector<Operand> operands_liked_by(const Call& call, const PrimitivePlan& pl
 
 Routine with_primitives(Routine routine, PlanOf plan_of, Unfold unfold) {
   routine.loops = true;
+  routine.at_most = routine.post_ops;
   if (unfold)
     routine.guideline = [plan_of, unfold](const Call& call) {
       const auto plan = plan_of(call);
@@ -99,10 +101,11 @@ std::vector<std::vector<DType>> product_types() {
 
 namespace {
 
-/// A post-op: relu, or the sum with a tensor, a slot of the plan.
+/// A post-op: the sum with a tensor, a slot of the plan; without one, a limit, or relu.
 struct Step {
   std::optional<std::size_t> slot;
   dnnl_memory_desc_t added{};
+  std::optional<float> limit = {};
 };
 
 Owner<dnnl_post_ops> make_post_ops(const std::vector<Step>& steps, std::optional<std::size_t> summed) {
@@ -111,7 +114,11 @@ Owner<dnnl_post_ops> make_post_ops(const std::vector<Step>& steps, std::optional
   dnn.check(dnn.post_ops_create(&made), "make post-ops");
   auto result = own(made);
   for (const auto& step : steps)
-    if (!step.slot)
+    if (step.limit)
+      dnn.check(
+          dnn.post_ops_append_eltwise(made, 1, dnnl_eltwise_clip, std::numeric_limits<float>::lowest(), *step.limit),
+          "take a limit");
+    else if (!step.slot)
       dnn.check(dnn.post_ops_append_eltwise(made, 1, dnnl_eltwise_relu, 0, 0), "take relu");
     else if (step.slot == summed)
       dnn.check(dnn.post_ops_append_sum(made, 1), "take a sum");
@@ -128,8 +135,9 @@ bool add_post_ops(const Call& call, const std::vector<std::int64_t>& dims, std::
   std::size_t operand = call.operands.size();
   for (std::size_t i = 0; i < call.post_ops.size(); ++i) {
     const auto& op = call.post_ops[i];
-    if (op.kind == PostOp::Kind::Relu) {
-      steps.emplace_back();
+    if (op.kind == PostOp::Kind::Relu || op.kind == PostOp::Kind::AtMost) {
+      auto& step = steps.emplace_back();
+      if (op.kind == PostOp::Kind::AtMost) step.limit = static_cast<float>(op.limit);
       continue;
     }
     const auto lies = folded(*op.operand);
