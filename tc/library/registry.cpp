@@ -90,8 +90,8 @@ std::ptrdiff_t copies(const Call& call, const std::vector<TensorSpec>& arguments
 
 std::vector<Call> matches(const Computation& given, const Library& library) {
   if (library.find().version.empty()) return {};
-  std::vector<std::pair<std::pair<std::int64_t, std::ptrdiff_t>, Call>>
-      found;  // by how often it is called, and its copies
+  using Cost = std::pair<std::int64_t, std::ptrdiff_t>;  // how often it is called, and its copies
+  std::vector<std::pair<Cost, Call>> found;
   for (const auto& routine : library.routines)
     if (auto call = match(given, library, routine)) found.push_back({{call->times(), 0}, std::move(*call)});
   if (found.size() > 1)

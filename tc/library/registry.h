@@ -21,8 +21,9 @@ std::optional<std::size_t> argument_in_place(const Call& call);
 /// Adds \p library, for good. Throws OptionsError for a name that is taken.
 void add_library(Library library);
 
-/// The calls of \p library that compute \p given, the best first: those with few loops around the routine, then those that copy few
-/// operands in each run whatever the layouts of the arguments are, then in the order of the routines. None where it is not on this machine.
+/// The calls of \p library that compute \p given, the best first: with few loops around the routine, then with few operands that each
+/// run copies whatever the layouts of the arguments are, then in the order of the routines. None where the library is not on this
+/// machine.
 std::vector<Call> matches(const Computation& given, const Library& library);
 
 }  // namespace tc::library

@@ -2,6 +2,7 @@
 
 #include "tc/base/str.h"
 #include "test/library/library_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::library {
 namespace {
@@ -70,6 +71,50 @@ TEST_F(OneDnn, SeesWholeRowsOfStridedWindows) {
     ASSERT_TRUE(call);
     EXPECT_EQ(call->number("S0"), 2);
     EXPECT_EQ(call->number("I1"), side == 9 ? 7 : side) << "where one more window fits, it is not the tensor's end";
+  }
+}
+
+/// Windows of stride 1 that leave out the last row and column: a window more would fit, so that these are not the image's.
+TEST_F(OneDnn, LeavesOutWhatNoWindowReaches) {
+  for (int dilation : {1, 2}) {
+    const auto call = expect_call({str("def f(float(N,C,H,W) X, float(K,C,R,S) F) -> (Y) { Y(n,k,h,w) +=! X(n,c,h + ",
+                                       dilation, "*r,w + ", dilation, "*s) * F(k,c,r,s) where h in 0:3, w in 0:3 }"),
+                                   {floats({2, 16, 4 + 2 * dilation, 4 + 2 * dilation}), floats({16, 16, 3, 3})}},
+                                  "convolution2d");
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->number("I0"), 3 + 2 * dilation);
+  }
+}
+
+/// A sum that the library begins in the result's memory may have its summand there; one that it adds while it writes may not.
+TEST_F(OneDnn, SumsInPlaceOrNotAtAll) {
+  const TestCase convolved{
+      "def f(float(N,C,H,W) X, float(K,C) F, float(N,K,P,Q) Z) -> (Y) {\n"
+      "  A(n,k,h,w) +=! X(n,c,2*h,2*w) * F(k,c) where h in 0:8, w in 0:8\n"
+      "  Y(n,k,h,w) = A(n,k,h,w) + Z(n,k,h,w) }",
+      {floats({1, 16, 16, 16}), floats({16, 16}), floats({1, 16, 8, 8})}};
+  const TestCase multiplied{
+      "def f(float(M,K) A, float(K,N) B, float(M,N) Z) -> (Y) {\n"
+      "  P(m,n) +=! A(m,k) * B(k,n)  Y(m,n) = P(m,n) + Z(m,n) }",
+      {floats({16, 32}), floats({32, 16}), floats({16, 16})}};
+  for (const auto* test : {&convolved, &multiplied}) {
+    const auto call = expect_call(*test, test == &convolved ? "convolution2d" : "matmul", 1);
+    ASSERT_TRUE(call);
+    std::vector<TestTensor> tensors;
+    for (const auto& spec : arguments_of(*test)) tensors.emplace_back(spec, static_cast<int>(tensors.size()));
+    const PreparedCall prepared(*call, dnn());
+    std::vector<void*> apart, in_place;
+    for (auto& tensor : tensors) apart.push_back(tensor.view().data);
+    prepared.run(apart.data(), 1);
+    in_place = apart;
+    in_place[3] = in_place[2];
+    if (test == &multiplied) {
+      EXPECT_ERROR(prepared.run(in_place.data(), 1), DeviceError, "does not compute this sum in place");
+      continue;
+    }
+    prepared.run(in_place.data(), 1);
+    EXPECT_TRUE(std::equal(static_cast<float*>(apart[3]), static_cast<float*>(apart[3]) + 16 * 8 * 8,
+                           static_cast<float*>(in_place[2])));
   }
 }
 

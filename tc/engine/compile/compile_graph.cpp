@@ -12,6 +12,7 @@
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/define/function.h"
+#include "tc/engine/parts/written_in_place.h"
 #include "tc/lang/interpret/interpret.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/library/registry.h"
@@ -80,29 +81,17 @@ class GraphMemory {
   static std::string tensor_name(std::size_t tensor) { return str("tensor ", tensor); }
   static std::string workspace_name(std::size_t part) { return str("workspace ", part); }
 
-  /// The tensor whose memory \p tensor has: itself, or one that its producer writes it in place of.
+  /// The tensor whose memory \p tensor has: itself, or one that it is written in place of.
   std::size_t home(std::size_t tensor) const {
-    const auto found = in_place_.find(tensor);
-    return found == in_place_.end() ? tensor : found->second;
+    const auto found = homes_.find(tensor);
+    return found == homes_.end() ? tensor : found->second;
   }
 
-  /// Gives results of calls of libraries that may run in place of a tensor the memory of it, where they are the last to read it.
-  void put_in_place(const Executables& executables, std::map<std::size_t, Lifetime>& found) {
-    for (std::size_t p : run_parts(plan_)) {
-      const auto& image = executables[plan_.problem_of[p]]->image();
-      const auto& part = plan_.parts[p];
-      const auto* call = image.launches.size() == 1 ? std::get_if<RoutineCall>(&image.launches[0].code) : nullptr;
-      const auto argument = call ? library::argument_in_place(image.calls[call->call]) : std::nullopt;
-      if (!argument || *argument >= part.inputs.size() || part.outputs.size() != 1) continue;
-      const auto from = part.inputs[*argument], to = part.outputs[0];
-      const auto life = found.find(home(from)), own = found.find(to);
-      if (life == found.end() || own == found.end() || life->second.last != static_cast<int>(p) ||
-          life->second.bytes != own->second.bytes || std::count(part.inputs.begin(), part.inputs.end(), from) > 1)
-        continue;
-      in_place_[to] = home(from);
-      life->second.last = own->second.last;
-      found.erase(own);
-    }
+  /// The input of part \p part that its result may replace, where it is the call of a library.
+  std::optional<std::size_t> input_in_place(const Executables& executables, std::size_t part) const {
+    const auto& image = executables[plan_.problem_of[part]]->image();
+    const auto* call = image.launches.size() == 1 ? std::get_if<RoutineCall>(&image.launches[0].code) : nullptr;
+    return call ? library::argument_in_place(image.calls[call->call]) : std::nullopt;
   }
 
   /// The tensors between parts live from the part that writes them to the last that reads them.
@@ -117,8 +106,10 @@ class GraphMemory {
           life.bytes = bytes_of(plan_.spec(tensor));
           life.last = at;
         }
-    put_in_place(executables, found);
-    for (auto& [tensor, life] : found) lives.push_back(std::move(life));
+    auto memory = written_in_place(
+        plan_.parts, run_parts(plan_), [&](std::size_t p) { return input_in_place(executables, p); }, std::move(found));
+    homes_ = std::move(memory.homes);
+    for (auto& [tensor, life] : memory.lives) lives.push_back(std::move(life));
   }
 
   void add_workspaces(const Executables& executables, std::vector<Lifetime>& lives) const {
@@ -136,7 +127,7 @@ class GraphMemory {
   std::map<std::size_t, std::size_t> arguments_;  ///< tensors that the caller gives, as places among the arguments
   std::map<std::size_t, std::size_t> folded_;     ///< tensors that folded parts made
   std::vector<std::size_t> constants_;            ///< where those of each problem begin
-  std::map<std::size_t, std::size_t> in_place_;   ///< tensors that are written in place of others
+  std::map<std::size_t, std::size_t> homes_;      ///< of tensors that are written in place of others
   WorkspacePlan workspace_;
 };
 

@@ -40,14 +40,10 @@ class LayoutPrices {
     return is_named() && is_call(node, layouts);
   }
 
-  double of_conversion(const graph::Tensor& tensor) const {
-    const auto rank = tensor.spec.shape.size();
-    std::vector<std::size_t> order{0};
-    for (std::size_t d = 2; d < rank; ++d) order.push_back(d);
-    order.push_back(1);
-    if (rank == 2) order = {1, 0};
-    const auto made = layout::conversion(tensor.spec.dtype, tensor.spec.shape, {}, layout::Layout().reorder(order));
-    return price_in_layouts({made.def(), made.ranges}, {}, {}, options_).value_or(0);
+  double of_conversion(const graph::Tensor& tensor) {
+    const auto [known, is_new] = conversions_.try_emplace(str(tensor.spec));
+    if (is_new) known->second = conversion_seconds(tensor);
+    return known->second;
   }
 
   /// The layouts that libraries which may be called ask for \p node, in which they take it.
@@ -58,6 +54,16 @@ class LayoutPrices {
   }
 
  private:
+  double conversion_seconds(const graph::Tensor& tensor) const {
+    const auto rank = tensor.spec.shape.size();
+    std::vector<std::size_t> order{0};
+    for (std::size_t d = 2; d < rank; ++d) order.push_back(d);
+    order.push_back(1);
+    if (rank == 2) order = {1, 0};
+    const auto made = layout::conversion(tensor.spec.dtype, tensor.spec.shape, {}, layout::Layout().reorder(order));
+    return price_in_layouts({made.def(), made.ranges}, {}, {}, options_).value_or(0);
+  }
+
   std::string key_of(const graph::Node& node, const graph::OperandLayouts& layouts) const {
     TextStream key;
     key << node.def.get();
@@ -88,8 +94,12 @@ class LayoutPrices {
     return known->second;
   }
 
-  std::optional<double> own_seconds(const graph::Node& node, const graph::OperandLayouts& layouts) const {
-    return price_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+  std::optional<double> own_seconds(const graph::Node& node, const graph::OperandLayouts& layouts) {
+    const auto [known, is_new] = own_.try_emplace(key_of(node, layouts));
+    if (is_new)
+      known->second =
+          price_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+    return known->second;
   }
 
   /// A library that is asked for by name must not lose a node by layouts. Its call takes what it takes without layouts, and what
@@ -168,6 +178,8 @@ class LayoutPrices {
   std::map<std::string, std::optional<double>> known_;
   std::map<std::string, std::vector<graph::OperandLayouts>> of_libraries_;
   std::map<std::string, CallsInLayouts> calls_;
+  std::map<std::string, std::optional<double>> own_;
+  std::map<std::string, double> conversions_;
 };
 
 std::string microseconds(double seconds) { return str(std::round(seconds * 1e7) / 10, " us"); }

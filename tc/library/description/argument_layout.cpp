@@ -39,7 +39,7 @@ class Parts {
     return true;
   }
 
-  std::vector<Part> outer, inner;
+  std::vector<Part> all;
   std::vector<std::pair<std::size_t, std::int64_t>> splits;  ///< of which dimensions, in blocks of how many elements
 
  private:
@@ -56,12 +56,12 @@ class Parts {
     const auto step = stride / given_.strides[d];  // of the operand's dimension
     const auto block = wanted_.block(d);
     if (block.size == 0 || (step == 1 && spec_.shape[t] == block.size)) {
-      outer.push_back({t, false, step * wanted_.strides[d]});
+      all.push_back({t, false, step * wanted_.strides[d]});
     } else if (step % block.size == 0) {
-      outer.push_back({t, false, step / block.size * block.stride});
+      all.push_back({t, false, step / block.size * block.stride});
     } else if (step == 1 && spec_.shape[t] % block.size == 0) {
-      outer.push_back({t, false, block.stride});
-      inner.push_back({t, true, wanted_.strides[d]});
+      all.push_back({t, false, block.stride});
+      all.push_back({t, true, wanted_.strides[d]});
       splits.emplace_back(t, block.size);
     } else {
       return false;
@@ -92,8 +92,6 @@ std::optional<layout::Layout> layout_of_argument(const TensorSpec& spec, const O
   if (given.offset != 0 || contiguous(spec.dtype, spec.shape).strides != spec.strides) return std::nullopt;
   Parts parts(spec, given, wanted);
   if (!parts.add_all()) return std::nullopt;
-  auto all = parts.outer;
-  all.insert(all.end(), parts.inner.begin(), parts.inner.end());
   layout::Layout result;
   for (auto split = parts.splits.rbegin(); split != parts.splits.rend(); ++split)
     result = result.split(split->first, {split->second});
@@ -103,7 +101,7 @@ std::optional<layout::Layout> layout_of_argument(const TensorSpec& spec, const O
     return part.dimension + static_cast<std::size_t>(before) + (part.inner ? 1 : 0);
   };
   std::vector<std::size_t> order;
-  for (const auto& part : in_wanted_order(all, spec.shape)) order.push_back(position(part));
+  for (const auto& part : in_wanted_order(parts.all, spec.shape)) order.push_back(position(part));
   return std::is_sorted(order.begin(), order.end()) ? result : result.reorder(order);
 }
 

@@ -4,19 +4,6 @@
 #include "tc/base/str.h"
 
 namespace tc::library {
-
-std::int64_t Call::number(const std::string& name) const {
-  const auto found = numbers.find(name);
-  if (found == numbers.end()) throw InternalError(str("a call of ", routine, " has no number ", name));
-  return found->second;
-}
-
-std::int64_t Call::times() const {
-  std::int64_t result = 1;
-  for (auto extent : loops) result *= extent;
-  return result;
-}
-
 namespace {
 
 /// The strides of \p operand in words, "16@784+1" for blocks of 16 adjacent elements that begin 784 elements apart.
@@ -30,7 +17,33 @@ std::vector<std::string> strides_of(const Operand& operand) {
   return result;
 }
 
+std::string in_words(const PostOp& op) {
+  switch (op.kind) {
+    case PostOp::Kind::Add:
+      return "add";
+    case PostOp::Kind::Relu:
+      return "relu";
+    case PostOp::Kind::Gelu:
+      return "gelu";
+    case PostOp::Kind::AtMost:
+      return str("at most ", op.limit);
+  }
+  throw InternalError("a post-op of no kind");
+}
+
 }  // namespace
+
+std::int64_t Call::number(const std::string& name) const {
+  const auto found = numbers.find(name);
+  if (found == numbers.end()) throw InternalError(str("a call of ", routine, " has no number ", name));
+  return found->second;
+}
+
+std::int64_t Call::times() const {
+  std::int64_t result = 1;
+  for (auto extent : loops) result *= extent;
+  return result;
+}
 
 Call Call::with_constants(const std::function<bool(std::size_t argument)>& is_constant) const {
   auto result = *this;
@@ -49,11 +62,7 @@ std::string to_string(const Call& call) {
   TextStream out;
   out << call.routine << " of " << call.library << " " << call.version << ": " << join(sizes, " ") << "; "
       << join(operands);
-  for (const auto& op : call.post_ops)
-    out << (op.kind == PostOp::Kind::Relu     ? std::string(", then relu")
-            : op.kind == PostOp::Kind::Gelu   ? ", then gelu"
-            : op.kind == PostOp::Kind::AtMost ? str(", then at most ", op.limit)
-                                              : ", then add");
+  for (const auto& op : call.post_ops) out << ", then " << in_words(op);
   if (!call.loops.empty()) out << "; " << join(call.loops, " x ") << " times";
   return out.str();
 }

@@ -72,8 +72,8 @@ struct Routine {
   bool gelu = false, at_most = false;
   /// Does it take \p call? Null: any.
   std::function<bool(const Call& call)> accepts = nullptr;
-  /// The operands of \p call as it is fastest with, where it would copy those that lie otherwise in each run; an operand that lies
-  /// so already, or that it takes as it lies, is that of \p call. Null: it takes all as they lie.
+  /// The operands of \p call in the strides and blocks that it would copy them to in each run; an operand that it takes as it lies is
+  /// unchanged. Null: it takes all as they lie.
   std::function<std::vector<Operand>(const Call& call)> guideline = nullptr;
   /// The post-op of \p call whose operand it copies to the result before it runs, unless it is there already: the call may run in place
   /// of it. Nothing: none. Null: none of any call.

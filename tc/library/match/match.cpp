@@ -113,11 +113,8 @@ class Matcher {
         made.operand = Operand{address.argument, address.type, address.function.constant, {}, {}};
         for (int id : computed_.outer) {
           const auto found = assignment.of_routine.find(id);
-          const auto d = made.operand->strides.size();
-          made.operand->strides.push_back(0);
-          if (found == assignment.of_routine.end()) continue;
-          made.operand->strides.back() = address.function.factor(found->second.id);
-          add_block(*made.operand, d, computed_.outer.size(), block_of_counter(problem, address, found->second.id));
+          const auto* counter = found == assignment.of_routine.end() ? nullptr : &found->second;
+          add_dimension(*made.operand, problem, address, counter, computed_.outer.size());
         }
         for (const auto& loop : assignment.loops) made.operand->steps.push_back(address.function.factor(loop.id));
       }

@@ -16,8 +16,8 @@ Address address_of(const Computation& given, std::size_t argument, DType type, c
   return address;
 }
 
-template <typename F>
-void for_each_address(Problem& problem, F&& visit) {
+template <typename ProblemOrConst, typename F>
+void for_each_address(ProblemOrConst& problem, F&& visit) {
   for (auto* list : {&problem.reads, &problem.post_ops})
     for (auto& address : *list) visit(address);
   visit(problem.result);
@@ -42,7 +42,7 @@ void drop_units(Problem& problem) {
 }
 
 /// Do \p outer and \p inner run through each tensor as one iterator does?
-bool run_as_one(Problem& problem, const Counter& outer, const Counter& inner) {
+bool run_as_one(const Problem& problem, const Counter& outer, const Counter& inner) {
   if (outer.scope != inner.scope || is_in_conditions(problem, outer.id) || is_in_conditions(problem, inner.id))
     return false;
   bool result = true;
@@ -101,7 +101,11 @@ Block block_of_counter(const Problem& problem, const Address& address, int count
   return rest == 0 ? Block() : Block{join->size, rest + join->size * address.function.factor(join->inner)};
 }
 
-void add_block(Operand& operand, std::size_t d, std::size_t dimensions, const Block& block) {
+void add_dimension(Operand& operand, const Problem& problem, const Address& address, const Counter* counter,
+                   std::size_t dimensions) {
+  const auto d = operand.strides.size();
+  operand.strides.push_back(counter ? address.function.factor(counter->id) : 0);
+  const auto block = counter ? block_of_counter(problem, address, counter->id) : Block();
   if (block.size == 0) return;
   operand.blocks.resize(dimensions);
   operand.blocks[d] = block;
@@ -125,7 +129,7 @@ bool stands_alone(const std::set<int>& subscript, const Address& address, const 
          address.function.factor(join.outer) == join.size * address.function.factor(join.inner);
 }
 
-bool may_join(Problem& problem, const Join& join) {
+bool may_join(const Problem& problem, const Join& join) {
   bool result = true;
   for_each_address(problem, [&](const Address& address) {
     const auto outer = address.function.factor(join.outer), inner = address.function.factor(join.inner);
@@ -157,7 +161,7 @@ Problem with_join(Problem problem, const Join& join) {
   return problem;
 }
 
-std::vector<Join> possible_joins(Problem& problem) {
+std::vector<Join> possible_joins(const Problem& problem) {
   std::vector<Join> result;
   for (const auto& outer : problem.counters)
     for (const auto& inner : problem.counters) {
@@ -170,8 +174,7 @@ std::vector<Join> possible_joins(Problem& problem) {
 }  // namespace
 
 std::vector<Problem> joined_problems(const Problem& problem) {
-  auto unjoined = problem;
-  const auto joins = possible_joins(unjoined);
+  const auto joins = possible_joins(problem);
   std::vector<std::pair<Problem, std::size_t>> made{{problem, 0}};  // with the first join that may be added
   for (std::size_t p = 0; p < made.size() && made.size() <= most_joined_problems; ++p)
     for (std::size_t j = made[p].second; j < joins.size(); ++j) {

@@ -54,8 +54,10 @@ Problem make_problem(const Computation& given, const Pairing& pairing, const std
 
 /// The blocks in which \p address of \p problem runs along \p counter, of size 0 without any.
 Block block_of_counter(const Problem& problem, const Address& address, int counter);
-/// Gives dimension \p d of \p operand, which has \p dimensions, the blocks \p block.
-void add_block(Operand& operand, std::size_t d, std::size_t dimensions, const Block& block);
+/// Adds to \p operand, which gets \p dimensions in all, the one along which \p counter of \p problem runs through \p address; null: none
+/// does.
+void add_dimension(Operand& operand, const Problem& problem, const Address& address, const Counter* counter,
+                   std::size_t dimensions);
 
 /// \p problem with one or more pairs of its counters joined, in all ways, the fewest joins first: two that run through the same
 /// tensors, each alone in its subscripts, or both of them in one as the joined counter does.

@@ -46,9 +46,13 @@ class Reader {
     const auto found = assignment_.of_routine.find(id);
     return found == assignment_.of_routine.end() ? 1 : found->second.extent;
   }
-  std::int64_t factor(const Address& address, int id) const {
+  const Counter* counter_of(int id) const {
     const auto found = assignment_.of_routine.find(id);
-    return found == assignment_.of_routine.end() ? 0 : address.function.factor(found->second.id);
+    return found == assignment_.of_routine.end() ? nullptr : &found->second;
+  }
+  std::int64_t factor(const Address& address, int id) const {
+    const auto* counter = counter_of(id);
+    return counter ? address.function.factor(counter->id) : 0;
   }
 
   /// Gives \p name a number; false where it has another one.
@@ -64,8 +68,7 @@ class Reader {
       const bool plain = terms.size() == 1 && terms.begin()->second == Factor{1, ""} && subscripts[d].names.empty() &&
                          subscripts[d].constant == 0;
       if (plain) {
-        operand.strides.push_back(factor(address, terms.begin()->first));
-        add_block(operand, d, subscripts.size(), block_of(address, terms.begin()->first));
+        add_dimension(operand, problem_, address, counter_of(terms.begin()->first), subscripts.size());
       } else if (is_in_blocks(address, subscripts[d])) {
         return std::nullopt;
       } else {
@@ -80,13 +83,11 @@ class Reader {
     }
     return operand;
   }
-  Block block_of(const Address& address, int id) const {
-    const auto found = assignment_.of_routine.find(id);
-    return found == assignment_.of_routine.end() ? Block() : block_of_counter(problem_, address, found->second.id);
-  }
   bool is_in_blocks(const Address& address, const Affine& subscript) const {
-    return std::any_of(subscript.terms.begin(), subscript.terms.end(),
-                       [&](const auto& term) { return block_of(address, term.first).size != 0; });
+    return std::any_of(subscript.terms.begin(), subscript.terms.end(), [&](const auto& term) {
+      const auto* counter = counter_of(term.first);
+      return counter && block_of_counter(problem_, address, counter->id).size != 0;
+    });
   }
 
   /// The dimension of the tensor that a window runs along, of which all factors are multiples; its stride alone where it is none.
@@ -108,9 +109,10 @@ class Reader {
   }
 
   /// The elements of a dimension of which windows \p along touch \p touched: all that the tensor has, if no more windows would fit.
-  static std::int64_t whole_extent(std::int64_t touched, std::int64_t extent, const Affine& along) {
-    std::int64_t step = 1;
-    for (const auto& [id, factor] : along.terms) step = std::max(step, factor.number);
+  std::int64_t whole_extent(std::int64_t touched, std::int64_t extent, const Affine& along) const {
+    std::int64_t step = 1;  // from window to window
+    for (const auto& counter : problem_.counters)
+      if (counter.scope == 0) step = std::max(step, along.factor(counter.id));
     return touched < extent && extent - touched < step ? extent : touched;
   }
 

@@ -30,7 +30,7 @@ std::vector<Along> along(const Operand& operand);
 std::optional<Along> folded(std::int64_t outer_size, const Along& outer, std::int64_t inner_size, const Along& inner);
 
 /// A tensor of \p dims whose elements, float32 or bfloat16, lie as \p along says; strides of dimensions of one element do
-/// not matter. Throws DeviceError for blocks that oneDNN does not have: partial ones, and those that are not the innermost of
+/// not matter. Throws DeviceError for blocks that oneDNN does not have, because they are partial or not the innermost of
 /// all.
 dnnl_memory_desc_t memory_desc(const std::vector<std::int64_t>& dims, std::vector<Along> along,
                                DType type = DType::Float32);

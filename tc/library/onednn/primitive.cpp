@@ -89,6 +89,7 @@ struct Place {
   std::optional<std::size_t> into;  ///< the place, before this one, whose memory it is copied to: no argument itself
   std::shared_ptr<std::byte> kept;  ///< the copy of a tensor that never changes
   Owner<dnnl_primitive> before, behind;
+  bool is_apart = false;  ///< the primitive reads it while it writes the result, which must be elsewhere
 };
 
 Owner<dnnl_memory> memory(const dnnl_memory_desc_t& desc, void* pointer) {
@@ -120,9 +121,10 @@ void copy(const Owner<dnnl_primitive>& reorder, const Owner<dnnl_memory>& from, 
 /// A primitive for one number of threads, which oneDNN builds into it.
 class PreparedPrimitive {
  public:
-  PreparedPrimitive(std::vector<Place> places, Owner<dnnl_primitive> primitive, const dnnl_memory_desc_t& scratchpad,
-                    std::size_t scratchpad_offset, std::size_t bytes)
+  PreparedPrimitive(std::vector<Place> places, std::size_t result, Owner<dnnl_primitive> primitive,
+                    const dnnl_memory_desc_t& scratchpad, std::size_t scratchpad_offset, std::size_t bytes)
       : places_(std::move(places)),
+        result_(result),
         primitive_(std::move(primitive)),
         scratchpad_(scratchpad),
         scratchpad_offset_(scratchpad_offset),
@@ -135,6 +137,8 @@ class PreparedPrimitive {
     std::vector<Owner<dnnl_memory>> given, used;
     std::vector<dnnl_exec_arg_t> arguments;
     for (const auto& place : places_) {
+      if (place.is_apart && operands[place.operand] == operands[result_])
+        throw DeviceError("oneDNN does not compute this sum in place in this number of threads");
       given.push_back(memory(place.given, operands[place.operand]));
       auto* other = place.kept ? place.kept.get() : place.copy ? lease.block() + *place.copy : nullptr;
       used.push_back(place.into ? used[*place.into] : other ? memory(place.used, other) : given.back());
@@ -154,10 +158,12 @@ class PreparedPrimitive {
   bool is_there(const Place& place, void* const* operands) const {
     if (!place.into) return false;
     const auto& into = places_[*place.into];
-    return !into.copy && operands[place.operand] == operands[into.operand] && is_same_memory(place.given, into.given);
+    return !into.copy && operands[place.operand] == operands[into.operand] &&
+           shared_onednn().memory_desc_equal(&place.given, &into.given);
   }
 
   std::vector<Place> places_;
+  std::size_t result_;  ///< the operand that is written
   Owner<dnnl_primitive> primitive_;
   dnnl_memory_desc_t scratchpad_;
   std::size_t scratchpad_offset_;
@@ -271,9 +277,11 @@ std::unique_ptr<const PreparedPrimitive> made_ready(const PrimitivePlan& plan, c
     if (s == chosen.summed) {
       place.into = result_slot(plan);
       place.before = reorder(place.given, place.used);
+      if (is_same_memory(place.given, place.used)) place.given = place.used;
       places.push_back(std::move(place));
       continue;
     }
+    place.is_apart = slot.adds_to_all;
     if (is_same_memory(place.given, place.used)) {
       place.given = place.used;
       places.push_back(std::move(place));
@@ -295,7 +303,9 @@ std::unique_ptr<const PreparedPrimitive> made_ready(const PrimitivePlan& plan, c
   const auto* scratchpad = dnn.primitive_desc_query_md(chosen.desc.get(), dnnl_query_scratchpad_md, 0);
   const auto offset = bytes;
   bytes += dnn.memory_desc_get_size(scratchpad);
-  return std::make_unique<PreparedPrimitive>(std::move(places), primitive_of(chosen.desc), *scratchpad, offset, bytes);
+  const auto result = plan.slots[result_slot(plan)].operand;
+  return std::make_unique<PreparedPrimitive>(std::move(places), result, primitive_of(chosen.desc), *scratchpad, offset,
+                                             bytes);
 }
 
 /// A primitive for each number of threads that it is run with. OpenMP loses its threads in a forked child: there it is

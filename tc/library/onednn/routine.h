@@ -11,8 +11,8 @@ namespace tc::library {
 /// Makes of a call what oneDNN is told; nothing where it cannot be told.
 using PlanOf = std::function<std::optional<PrimitivePlan>(const Call& call)>;
 
-/// Dimensions of oneDNN's tensor for operand number \p operand of \p call, as those of the routine's def; nothing where these have no
-/// such layout.
+/// The dimensions of the routine's def for operand number \p operand of \p call, where oneDNN's tensor has \p dimensions; nothing where
+/// no strides and blocks of them are this layout.
 using Unfold = std::function<std::optional<std::vector<Along>>(const Call& call, std::size_t operand,
                                                                const std::vector<Along>& dimensions)>;
 

@@ -1,7 +1,5 @@
 #include "tc/library/onednn/windows.h"
 
-#include <algorithm>
-
 #include "tc/base/str.h"
 
 namespace tc::library {
@@ -17,8 +15,8 @@ Windows windows_of(const Call& call, int dimensions) {
   for (int d = 0; d < dimensions; ++d) {
     const auto stride = call.number(str("S", d)), dilation = call.number(str("D", d)), left = call.number(str("P", d));
     const auto length = (call.number(str("R", d)) - 1) * dilation + 1;
-    const auto end = (call.number(str("O", d)) - 1) * stride + length;
-    const auto right = std::max<std::int64_t>(end - call.number(str("I", d)) - left, 0);
+    auto right = (call.number(str("O", d)) - 1) * stride + length - call.number(str("I", d)) - left;
+    if (right < 0 && -right < stride) right = 0;  // elements that no window reaches
     result.strides.push_back(stride);
     result.dilations.push_back(dilation - 1);
     result.left.push_back(left);
