@@ -6,6 +6,7 @@
 #include "tc/base/cancellation.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/names_of.h"
 #include "tc/lang/syntax/print.h"
 

@@ -2,6 +2,7 @@
 
 #include "tc/autodiff/terms/affine.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 

@@ -5,6 +5,7 @@
 #include "tc/base/cancellation.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/substitute.h"
 
 namespace tc::autodiff {

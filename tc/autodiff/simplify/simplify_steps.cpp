@@ -6,6 +6,7 @@
 #include "tc/autodiff/terms/affine.h"
 #include "tc/autodiff/terms/unify.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/names_of.h"
 
 namespace tc::autodiff {

@@ -4,6 +4,7 @@
 #include "tc/autodiff/terms/affine.h"
 #include "tc/autodiff/terms/free_letters.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_in.h"
 
 namespace tc::autodiff {
 

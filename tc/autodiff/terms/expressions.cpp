@@ -1,5 +1,6 @@
 #include "tc/autodiff/terms/expressions.h"
 
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/operators.h"
 
 #include <cmath>
@@ -93,14 +94,6 @@ std::optional<double> constant_value(const ExprPtr& expr) {
     return value ? std::optional(-*value) : std::nullopt;
   }
   return std::nullopt;
-}
-
-std::set<std::string> names_in(const ExprPtr& expr) {
-  std::set<std::string> names;
-  for_each_expr(expr, [&](const ExprPtr& part) {
-    if (const auto* name = std::get_if<Name>(&part->node)) names.insert(name->id);
-  });
-  return names;
 }
 
 bool mentions_any(const ExprPtr& expr, const std::set<std::string>& names) {

@@ -46,8 +46,6 @@ ExprPtr written(ExprPtr expr);
 /// The value of a literal, conversions and signs around it included; nothing else is constant.
 std::optional<double> constant_value(const ExprPtr& expr);
 
-/// The iterators and sizes in \p expr.
-std::set<std::string> names_in(const ExprPtr& expr);
 bool mentions_any(const ExprPtr& expr, const std::set<std::string>& names);
 /// The tensors that \p expr reads.
 std::set<std::string> tensors_in(const ExprPtr& expr);

@@ -5,45 +5,13 @@
 #include "tc/base/str.h"
 #include "tc/lang/check/check_loops.h"
 #include "tc/lang/check/check_statement.h"
+#include "tc/lang/check/free_names.h"
 #include "tc/lang/check/scattered_store.h"
 #include "tc/lang/check/short_forms.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
-
-/// Every name in \p def, as the parser gives it.
-std::set<std::string> text_names_of(const Def& def) {
-  std::set<std::string> names;
-  const auto add = [&](const ExprPtr& root) {
-    for_each_expr(root, [&](const ExprPtr& expr) {
-      if (const auto* name = std::get_if<Name>(&expr->node)) names.insert(name->id);
-      if (const auto* access = std::get_if<Access>(&expr->node)) names.insert(access->tensor);
-      if (const auto* size = std::get_if<SizeOf>(&expr->node)) names.insert(size->tensor);
-    });
-  };
-  for (const auto* decls : {&def.params, &def.returns})
-    for (const auto& decl : *decls) {
-      names.insert(decl.name);
-      for (const auto& dim : decl.dims.value_or(std::vector<ExprPtr>())) add(dim);
-    }
-  for (const auto& statement : def.statements) {
-    const auto* assignment = std::get_if<Assignment>(&statement.node);
-    if (!assignment) {
-      const auto& call = std::get<CallStatement>(statement.node);
-      names.insert(call.results.begin(), call.results.end());
-      continue;
-    }
-    names.insert(assignment->target);
-    for (const auto& subscript : assignment->subscripts) add(subscript);
-    for_each_value(*assignment, add);
-    for (const auto& clause : assignment->clauses) {
-      if (const auto* range = std::get_if<RangeClause>(&clause.node)) names.insert(range->index);
-      if (const auto* let = std::get_if<LetClause>(&clause.node)) names.insert(let->name);
-    }
-  }
-  return names;
-}
 
 /// Checks one def under the assumption that the tensors of `adapted` have those types.
 class DefChecker {
@@ -54,7 +22,7 @@ class DefChecker {
 
   Def run(TypeMap& wanted, const Cancellation& cancellation) {
     declare();
-    taken_ = text_names_of(def_);
+    taken_ = text_identifiers(def_);
     for (const auto& statement : def_.statements) announce(statement);
     for (const auto& statement : def_.statements) {
       cancellation.check("the checker");

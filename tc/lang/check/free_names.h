@@ -11,6 +11,8 @@ namespace tc::lang {
 
 /// Every identifier of \p def: sizes, tensors, iterators, lets.
 std::set<std::string> identifiers(const Def& def);
+/// The same of a def as the parser gives it.
+std::set<std::string> text_identifiers(const Def& def);
 
 /// Gives out identifiers that nothing has.
 class FreeNames {

@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/scatter.h"
 
 namespace tc::lang {
@@ -12,11 +13,7 @@ namespace {
 /// Every identifier of \p assignment that may be an index or a let.
 std::set<std::string> names_of(const Assignment& assignment) {
   std::set<std::string> names;
-  const auto add = [&](const ExprPtr& root) {
-    for_each_expr(root, [&](const ExprPtr& expr) {
-      if (const auto* name = std::get_if<Name>(&expr->node)) names.insert(name->id);
-    });
-  };
+  const auto add = [&](const ExprPtr& root) { names.merge(names_in(root)); };
   for (const auto& subscript : assignment.subscripts) add(subscript);
   add(assignment.rhs);
   for (const auto& clause : assignment.clauses)

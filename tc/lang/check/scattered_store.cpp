@@ -7,6 +7,7 @@
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/lang/check/scatter_target.h"
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/scatter.h"
 #include "tc/lang/syntax/substitute.h"
 
@@ -15,15 +16,6 @@ namespace {
 
 /// What no instance has as the value of its iterator.
 ExprPtr lowest() { return identity_value(ReductionOp::Max, DType::Int64); }
-
-/// The names of iterators, sizes and lets in \p value.
-std::set<std::string> value_names_in(const ExprPtr& value) {
-  std::set<std::string> names;
-  for_each_expr(value, [&](const ExprPtr& expr) {
-    if (const auto* name = std::get_if<Name>(&expr->node)) names.insert(name->id);
-  });
-  return names;
-}
 
 class StoreWriter {
  public:
@@ -145,13 +137,13 @@ class StoreWriter {
     Assignment made = in_;
     made.subscripts = element();
     made.clauses.clear();
-    std::set<std::string> used = value_names_in(in_.rhs);
+    std::set<std::string> used = names_in(in_.rhs);
     for (auto clause = in_.clauses.rbegin(); clause != in_.clauses.rend(); ++clause) {
       const auto* range = std::get_if<RangeClause>(&clause->node);
       if (range && contains(left_, range->index)) made.clauses.insert(made.clauses.begin(), *clause);
       const auto* let = std::get_if<LetClause>(&clause->node);
       if (!let || !used.count(let->name)) continue;
-      used.merge(value_names_in(let->value));
+      used.merge(names_in(let->value));
       const LetClause at{let->name, substitute(let->value, at_winner)};
       made.clauses.insert(made.clauses.begin(), {at, clause->range});
     }

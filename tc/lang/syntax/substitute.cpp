@@ -6,6 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/names_in.h"
 #include "tc/lang/syntax/operators.h"
 
 namespace tc::lang {
@@ -25,11 +26,7 @@ std::vector<ExprPtr> substitute_all(const std::vector<ExprPtr>& exprs, const Sub
 /// The names of lets that \p statement reads.
 std::set<std::string> used_names(const Assignment& statement) {
   std::set<std::string> used;
-  auto collect = [&](const ExprPtr& root) {
-    for_each_expr(root, [&](const ExprPtr& e) {
-      if (auto* name = std::get_if<Name>(&e->node)) used.insert(name->id);
-    });
-  };
+  auto collect = [&](const ExprPtr& root) { used.merge(names_in(root)); };
   collect(statement.rhs);
   for (const auto& clause : statement.clauses)
     std::visit(
