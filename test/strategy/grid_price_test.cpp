@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/grid_price/access_box.h"
@@ -35,6 +36,13 @@ class GridPriceTest : public polyhedral::IslTest {
   static GridClusterMapping mapping(const std::string& text) {
     return polyhedral::parse_grid_mapping(text + "\n").clusters.at(0);
   }
+  static polyhedral::Nest nest(const PricedCluster& cluster, const std::string& text) {
+    return nest_of(cluster.nests, mapping(text));
+  }
+  static BlockCounts counts(const PricedCluster& cluster, const std::string& text) {
+    const auto how = nest(cluster, text);
+    return block_counts(cluster, how, kernel_shape(cluster, how));
+  }
   PricedCluster product(int n, int k, const std::string& target = "cuda:sm_90") const {
     auto ij = str("0 <= i, j < ", n);
     auto result =
@@ -61,10 +69,9 @@ class GridPriceTest : public polyhedral::IslTest {
 
 TEST_F(GridPriceTest, IteratorsAreSpreadAsTheMappingSays) {
   auto cluster = product(1024, 512);
-  auto how = mapping(tiled + in_blocks + "stage C");
-  auto shape = kernel_shape(cluster, how);
-  EXPECT_EQ(shape, (KernelShape{{16, 16, 1}, {16, 16, 1}}));
-  auto spread = thread_spread(cluster, how, 1, shape);
+  auto how = nest(cluster, tiled + in_blocks + "stage C");
+  EXPECT_EQ(kernel_shape(cluster, how), (KernelShape{{16, 16, 1}, {16, 16, 1}}));
+  auto spread = thread_spread(cluster, how, 1);
   const auto& i = spread.iterators.at(0);
   EXPECT_EQ(std::tuple(i.extent, i.tile, i.tiles, i.dimension, i.run, i.count), std::tuple(1024, 64, 1.0, 1, 4, 16));
   EXPECT_EQ(i.in_thread(), 4);
@@ -74,30 +81,28 @@ TEST_F(GridPriceTest, IteratorsAreSpreadAsTheMappingSays) {
 }
 
 TEST_F(GridPriceTest, BlocksGoRoundWhereThereAreFew) {
-  auto how = mapping("grid 4, block 256, member 0 tile 1 blocks x, member 1 tile 256 threads x");
   auto cluster = copy(1000);
-  auto shape = kernel_shape(cluster, how);
-  EXPECT_EQ(shape, (KernelShape{{4, 1, 1}, {256, 1, 1}}));
-  EXPECT_EQ(thread_spread(cluster, how, 0, shape).iterators[0].tiles, 250);
+  auto how = nest(cluster, "grid 4, block 256, member 0 tile 1 blocks x, member 1 tile 256 threads x");
+  EXPECT_EQ(kernel_shape(cluster, how), (KernelShape{{4, 1, 1}, {256, 1, 1}}));
+  EXPECT_EQ(thread_spread(cluster, how, 0).iterators[0].tiles, 250);
 }
 
 TEST_F(GridPriceTest, ABlockOfAProductMovesWhatItsCopiesHold) {
   auto cluster = product(1024, 512);
-  auto how = mapping(tiled + in_blocks + "stage C");
-  auto counts = block_counts(cluster, how, kernel_shape(cluster, how));
-  EXPECT_EQ(counts.sectors_read(), 2 * 64 * 512 * 4 / 32);
-  EXPECT_EQ(counts.sectors_written(), 64 * 64 * 4 / 32);
-  EXPECT_EQ(counts.operations, 64.0 * 64 * 512);
-  EXPECT_EQ(counts.shared_bytes, 2 * 2 * 64 * 16 * 4);
+  auto block = counts(cluster, tiled + in_blocks + "stage C");
+  EXPECT_EQ(block.sectors_read(), 2 * 64 * 512 * 4 / 32);
+  EXPECT_EQ(block.sectors_written(), 64 * 64 * 4 / 32);
+  EXPECT_EQ(block.operations, 64.0 * 64 * 512);
+  EXPECT_EQ(block.shared_bytes, 2 * 2 * 64 * 16 * 4);
 }
 
 TEST_F(GridPriceTest, NeighboursThatReadColumnsTakeASectorEach) {
   auto cluster = copy(1024);
-  auto rows = mapping("grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
-  auto columns = mapping("grid 4x1024, block 256, member 0 tile 256 blocks x threads x, member 1 tile 1 blocks y");
-  EXPECT_EQ(block_counts(cluster, rows, kernel_shape(cluster, rows)).sectors_read(), 256 * 4 / 32);
-  EXPECT_EQ(block_counts(cluster, columns, kernel_shape(cluster, columns)).sectors_read(), 256);
-  EXPECT_GT(grid_price(cluster, columns).seconds, 1.5 * grid_price(cluster, rows).seconds);
+  const auto* rows = "grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x";
+  const auto* columns = "grid 4x1024, block 256, member 0 tile 256 blocks x threads x, member 1 tile 1 blocks y";
+  EXPECT_EQ(counts(cluster, rows).sectors_read(), 256 * 4 / 32);
+  EXPECT_EQ(counts(cluster, columns).sectors_read(), 256);
+  EXPECT_GT(grid_price(cluster, mapping(columns)).seconds, 1.5 * grid_price(cluster, mapping(rows)).seconds);
 }
 
 TEST_F(GridPriceTest, TilesOfAccumulatorsPayAndCopiesReadEachSectorOnce) {
@@ -147,11 +152,11 @@ TEST_F(GridPriceTest, WhatIsTouchedAgainComesOnce) {
                  .output("O", {1024, 1024})
                  .statement("S[i, j] : 0 <= i, j < 1024", "O[i, j]", {"A[i, j]", "A[i, j + 1]", "A[i, j + 2]"})
                  .scop());
-  auto how = mapping("grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
-  auto counts = block_counts(cluster, how, kernel_shape(cluster, how));
+  auto block =
+      counts(cluster, "grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
   auto named =
       std::find_if(cluster.tensors.begin(), cluster.tensors.end(), [](const auto& t) { return t.name == "A"; });
-  const auto& of_a = counts.tensors.at(static_cast<std::size_t>(named - cluster.tensors.begin()));
+  const auto& of_a = block.tensors.at(static_cast<std::size_t>(named - cluster.tensors.begin()));
   EXPECT_GE(of_a.read, 3 * 256 * 4 / 32);
   EXPECT_LT(of_a.once, 1.1 * 256 * 4 / 32);
 }
@@ -167,12 +172,11 @@ TEST_F(GridPriceTest, CopiesThatHaveNoRoomAreNotPossible) {
 /// Each thread of a warp reads a row of its own: 32 lines are looked up for 32 words.
 TEST_F(GridPriceTest, LinesThatAWarpLooksUpTakeTheirTime) {
   auto cluster = copy(1024);
-  auto rows = mapping("grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
-  auto columns = mapping("grid 4x1024, block 256, member 0 tile 256 blocks x threads x, member 1 tile 1 blocks y");
-  auto rounds = [&](const GridClusterMapping& how) {
-    return block_counts(cluster, how, kernel_shape(cluster, how)).cache_rounds;
-  };
-  EXPECT_GT(rounds(columns), 10 * rounds(rows));
+  const auto rows =
+      counts(cluster, "grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
+  const auto columns =
+      counts(cluster, "grid 4x1024, block 256, member 0 tile 256 blocks x threads x, member 1 tile 1 blocks y");
+  EXPECT_GT(columns.cache_rounds, 10 * rows.cache_rounds);
 }
 
 TEST_F(GridPriceTest, APriceIsOneLine) {

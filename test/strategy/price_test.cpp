@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "tc/base/error.h"
-#include "tc/strategy/price/statement_nest.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
+#include "tc/strategy/price/nest_walk.h"
 #include "test/strategy/price_fixture.h"
 #include "test/support/expect_error.h"
 
@@ -14,14 +15,19 @@ namespace {
 
 TEST_F(PriceTest, LoopsStandInTheOrderOfTheMapping) {
   auto cluster = product(512);
-  auto nest = statement_nest(
-      cluster, mapping("outermost 1, blocks 128x256, above 0, register 8x32, U: i1 x16, U: i2 in blocks of 64"), 1);
+  const auto shown = nest_of(
+      cluster.nests,
+      mapping(
+          "outermost 1, blocks 128x256, above 0, register 8x32, U: i1 x16, U: i2 in blocks of 64, pack read 1 of U in "
+          "panels of 32 i1 lanes 16"));
+  const auto nest = walk(cluster, shown).statements[1];
   std::vector<std::pair<int, double>> loops;
   for (const auto& loop : nest.loops) loops.emplace_back(loop.iterator, loop.trips);
   const std::vector<std::pair<int, double>> expected{{1, 2}, {0, 4}, {2, 8}, {0, 16}, {1, 8}, {2, 64}, {0, 8}, {1, 2}};
   EXPECT_EQ(loops, expected);
-  EXPECT_EQ(nest.copies, 3u);
-  EXPECT_EQ(nest.blocks, 3u);
+  EXPECT_EQ(nest.copies[1].place, 3u);
+  EXPECT_EQ(nest.copy_of(0), nullptr);
+  EXPECT_TRUE(nest.with_private_sums);
   EXPECT_EQ(nest.tile, 5u);
   EXPECT_EQ(nest.points, 6u);
   EXPECT_TRUE(nest.unrolled);

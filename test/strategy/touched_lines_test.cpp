@@ -31,7 +31,7 @@ TEST_F(TouchedLinesTest, LinesAreThoseThatRunsTouch) {
 TEST_F(TouchedLinesTest, CopiesLieInPanels) {
   auto cluster = product(500);
   const auto& use = cluster.statements[1];
-  const polyhedral::PackMapping columns{"U", 1, 1, 48, true, false, 16}, rows{"U", 0, 0, 8, false, true, 16};
+  const polyhedral::NestCopy columns{1, 1, 1, 48, true, 16}, rows{1, 0, 0, 8, false, 16};
   auto panels = [&](const std::vector<double>& spans) {
     return copied_lines(use, use.reads[1], columns, 4, {500, 500, 500}, spans);
   };

@@ -22,7 +22,7 @@ bool is_of_processors(const NestLoop& loop) {
 class GridNestCheck {
  public:
   GridNestCheck(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest)
-      : scop_(scop), cluster_(cluster), names_(names), nest_(nest) {}
+      : scop_(scop), space_(nest_space(scop, cluster)), names_(names), nest_(nest) {}
 
   void run() {
     for (std::size_t i = 0; i < nest_.trunk.size(); ++i) check_step(i);
@@ -98,7 +98,7 @@ class GridNestCheck {
     const auto on_threads = [&](int dimension, std::int64_t step, std::int64_t values) {
       return std::any_of(branch.loops.begin(), branch.loops.end(), [&](const NestLoop& loop) {
         return loop.place == NestPlace::Thread && loop.dimension == dimension && loop.digit.step == step &&
-               values_of(loop.digit, extent_of(scop_, cluster_, loop.digit.index)) == values;
+               values_of(loop.digit, space_.extent(loop.digit.index)) == values;
       });
     };
     if (!on_threads(1, 1, unit_threads_y)) fail("8 threads along y have neighbouring rows, as 'm%8 on thread.y'");
@@ -118,7 +118,7 @@ class GridNestCheck {
   /// Are there threads for all values of \p loop?
   void check_values(std::size_t branch, const NestLoop& loop) const {
     const auto& digit = loop.digit;
-    const auto values = values_of(digit, extent_of(scop_, cluster_, digit.index));
+    const auto values = values_of(digit, space_.extent(digit.index));
     const auto threads = nest_.launch->block[static_cast<std::size_t>(loop.dimension)];
     if (values <= threads) return;
     auto name = names_.name(digit.index, static_cast<int>(branch));
@@ -138,7 +138,7 @@ class GridNestCheck {
   }
 
   const Scop& scop_;
-  const ClusterView& cluster_;
+  NestSpace space_;
   const NestNames& names_;
   const Nest& nest_;
   std::set<int> dimensions_;                         ///< of the grid that have a loop

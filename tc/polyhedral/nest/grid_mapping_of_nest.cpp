@@ -11,8 +11,7 @@ namespace {
 
 class GridMappingOfNest {
  public:
-  GridMappingOfNest(const Scop& scop, const ClusterView& cluster, const Nest& nest)
-      : scop_(scop), cluster_(cluster), nest_(nest) {}
+  GridMappingOfNest(const NestSpace& space, const Nest& nest) : space_(space), nest_(nest) {}
 
   /// The mapping, with the points of a statement below its own loops if \p points_innermost holds its position.
   GridClusterMapping with(const std::set<std::size_t>& points_innermost) const {
@@ -21,7 +20,7 @@ class GridMappingOfNest {
     result.shared_bytes = nest_.launch->shared_bytes;
     result.thread_elements = nest_.launch->thread_elements;
     result.blocks_per_multiprocessor = nest_.launch->blocks_per_multiprocessor;
-    for (std::size_t m = 0; m < cluster_.members.size(); ++m) result.members.push_back(member(static_cast<int>(m)));
+    for (std::size_t m = 0; m < space_.members.size(); ++m) result.members.push_back(member(static_cast<int>(m)));
     for (const auto& step : nest_.trunk) std::visit([&](const auto& what) { add(what, result); }, step.what);
     for (std::size_t b = 0; b < nest_.branches.size(); ++b) {
       auto statement = statement_of(static_cast<int>(b), result);
@@ -34,7 +33,7 @@ class GridMappingOfNest {
   }
 
  private:
-  std::int64_t extent(const NestIndex& index) const { return extent_of(scop_, cluster_, index); }
+  std::int64_t extent(const NestIndex& index) const { return space_.extent(index); }
 
   /// The loops over \p index in branch number \p branch.
   std::vector<NestLoop> loops_over(const NestIndex& index, const NestBranch& branch) const {
@@ -101,7 +100,7 @@ class GridMappingOfNest {
         loop.blocks > 0 ? loop.blocks : values_of(loop.digit, extent(loop.digit.index));
   }
   void add(const NestSharedCopy& copy, GridClusterMapping& result) const {
-    const auto& id = cluster_.statements.at(static_cast<std::size_t>(copy.statement)).id;
+    const auto& id = space_.statements.at(static_cast<std::size_t>(copy.statement)).entry.id;
     result.copies.push_back({id, copy.read, copy.contiguous, copy.run_along, copy.vector, copy.beside,
                              copy.asynchronous ? GridCopy::Way::Asynchronous : GridCopy::Way::Registers});
   }
@@ -138,7 +137,7 @@ class GridMappingOfNest {
 
   int iterator_of(const NestIndex& index, int branch) const {
     if (index.statement >= 0) return index.number;
-    return cluster_.statements[static_cast<std::size_t>(branch)].outer[static_cast<std::size_t>(index.number)];
+    return space_.statements[static_cast<std::size_t>(branch)].entry.outer[static_cast<std::size_t>(index.number)];
   }
 
   /// Does \p loop count blocks of a reduction? Rounds of threads are counted right above the threads.
@@ -152,8 +151,7 @@ class GridMappingOfNest {
     return digit.step != loops[1].digit.step * nest_.launch->block[static_cast<std::size_t>(loops[1].dimension)];
   }
 
-  const Scop& scop_;
-  const ClusterView& cluster_;
+  const NestSpace& space_;
   const Nest& nest_;
 };
 
@@ -161,18 +159,19 @@ class GridMappingOfNest {
 
 GridClusterMapping grid_mapping_of(const Scop& scop, const ClusterView& cluster, const NestNames& names,
                                    const Nest& nest) {
-  const auto wanted = without_idle_loops(scop, cluster, nest);
-  const GridMappingOfNest maker(scop, cluster, wanted);
+  const auto space = kernel_nest_space(scop, cluster);
+  const auto wanted = without_idle_loops(space, nest);
+  const GridMappingOfNest maker(space, wanted);
   std::set<std::size_t> all, innermost;
   for (std::size_t b = 0; b < wanted.branches.size(); ++b) all.insert(b);
-  const auto outside = nest_of(scop, cluster, maker.with({})), inside = nest_of(scop, cluster, maker.with(all));
+  const auto outside = nest_of(space, maker.with({})), inside = nest_of(space, maker.with(all));
   const bool usual = maker.with({}).others.tile;
   for (auto b : all) {
     const bool fits = inside.branches[b] == wanted.branches[b];
     if (outside.branches[b] == wanted.branches[b] ? fits && usual : fits) innermost.insert(b);
   }
   auto result = maker.with(innermost);
-  if (auto made = nest_of(scop, cluster, result); made != wanted) fail_beside(wanted, made, names);
+  if (auto made = nest_of(space, result); made != wanted) fail_beside(wanted, made, names);
   return result;
 }
 

@@ -1,7 +1,6 @@
 #include "tc/polyhedral/nest/idle_loops.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "tc/base/ceil_div.h"
 
@@ -17,7 +16,7 @@ struct Dropped {
 /// Leaves out loops on the way to a statement.
 class Dropper {
  public:
-  explicit Dropper(std::function<std::int64_t(const NestIndex&)> extent) : extent_(std::move(extent)) {}
+  explicit Dropper(const NestSpace& space) : space_(&space) {}
 
   /// Whether \p loop, which gets the mod of what was left out above it, is left out itself.
   bool drop(NestLoop& loop) {
@@ -37,28 +36,21 @@ class Dropper {
     const bool means_something = loop.place == NestPlace::Lanes || loop.place == NestPlace::Threads ||
                                  loop.with_private_sums || loop.slides_along || loop.slots > 0 ||
                                  (loop.place == NestPlace::Thread && loop.digit.step > 1);
-    return !means_something && values_of(loop.digit, extent_(loop.digit.index)) <= 1;
+    return !means_something && values_of(loop.digit, space_->extent(loop.digit.index)) <= 1;
   }
 
-  std::function<std::int64_t(const NestIndex&)> extent_;
+  const NestSpace* space_;
   std::vector<Dropped> dropped_;  ///< the last one first
 };
 
 }  // namespace
 
-std::int64_t extent_of(const Scop& scop, const ClusterView& cluster, const NestIndex& index) {
-  const auto number = static_cast<std::size_t>(index.number);
-  if (index.statement < 0) return cluster.members.at(number).extent();
-  const auto& id = cluster.statements.at(static_cast<std::size_t>(index.statement)).id;
-  return box(scop.statement(id).domain).at(number).extent();
-}
-
 std::int64_t values_of(const Digit& digit, std::int64_t extent) {
   return ceil_div(digit.mod > 0 ? std::min(digit.mod, extent) : extent, digit.step);
 }
 
-Nest without_idle_loops(const Scop& scop, const ClusterView& cluster, const Nest& nest) {
-  Dropper of_trunk([&](const NestIndex& index) { return extent_of(scop, cluster, index); });
+Nest without_idle_loops(const NestSpace& space, const Nest& nest) {
+  Dropper of_trunk(space);
   Nest result{.launch = nest.launch};
   for (auto step : nest.trunk)
     if (auto* loop = std::get_if<NestLoop>(&step.what); !loop || !of_trunk.drop(*loop)) result.trunk.push_back(step);

@@ -1,13 +1,9 @@
 #pragma once
 
-#include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/nest/nest.h"
+#include "tc/polyhedral/nest/nest_space.h"
 
 namespace tc::polyhedral {
-
-/// How many values \p index takes in \p cluster.
-std::int64_t extent_of(const Scop& scop, const ClusterView& cluster, const NestIndex& index);
 
 /// The values of \p digit, of an index that takes \p extent.
 ///
@@ -18,6 +14,6 @@ std::int64_t values_of(const Digit& digit, std::int64_t extent);
 /// or have copies stay, and threads that take runs.
 ///
 ///   before, 4 of n   n/48 on cores   n%48/4   n%4      after   n
-Nest without_idle_loops(const Scop& scop, const ClusterView& cluster, const Nest& nest);
+Nest without_idle_loops(const NestSpace& space, const Nest& nest);
 
 }  // namespace tc::polyhedral

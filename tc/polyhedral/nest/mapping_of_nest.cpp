@@ -20,8 +20,7 @@ struct Choice {
 
 class MappingOfNest {
  public:
-  MappingOfNest(const Scop& scop, const ClusterView& cluster, const Nest& nest)
-      : scop_(scop), cluster_(cluster), nest_(nest) {
+  MappingOfNest(const NestSpace& space, const Nest& nest) : space_(space), nest_(nest) {
     for (const auto& step : nest.trunk)
       if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index.statement < 0)
         trunk_.push_back(*loop);
@@ -40,7 +39,7 @@ class MappingOfNest {
 
   ClusterMapping with(const Choice& choice) const {
     ClusterMapping result;
-    for (std::size_t m = 0; m < cluster_.members.size(); ++m) result.members.push_back(sizes_of(static_cast<int>(m)));
+    for (std::size_t m = 0; m < space_.members.size(); ++m) result.members.push_back(sizes_of(static_cast<int>(m)));
     for (std::size_t i = 0; i < choice.above; ++i) {
       const int member = trunk_[i].digit.index.number;
       if (i > 0 || !choice.has_outermost)
@@ -61,7 +60,7 @@ class MappingOfNest {
                        [](const NestLoop& loop) { return loop.place == NestPlace::Unrolled; });
   }
 
-  std::int64_t extent(const NestIndex& index) const { return extent_of(scop_, cluster_, index); }
+  std::int64_t extent(const NestIndex& index) const { return space_.extent(index); }
 
   bool in_branches(const NestIndex& index) const {
     for (const auto& branch : nest_.branches)
@@ -94,11 +93,11 @@ class MappingOfNest {
         any_loop = true;
         ++loops_above;
         if (const auto& index = loop->digit.index; index.statement >= 0)
-          result.reduction = {cluster_.statements[static_cast<std::size_t>(index.statement)].id, index.number,
+          result.reduction = {space_.statements[static_cast<std::size_t>(index.statement)].entry.id, index.number,
                               loop->digit.step};
       } else if (const auto* copy = std::get_if<NestCopy>(&step.what)) {
         if (any_loop && (positions == 0 || copied_below != loops_above)) ++positions, copied_below = loops_above;
-        const auto& id = cluster_.statements[static_cast<std::size_t>(copy->statement)].id;
+        const auto& id = space_.statements[static_cast<std::size_t>(copy->statement)].entry.id;
         result.packed.push_back({id, copy->read, copy->panel, copy->size, copy->panel_last,
                                  any_loop && (choice.below_blocks || positions > 1), copy->lanes, !any_loop});
       } else if (const auto* keep = std::get_if<NestKeep>(&step.what)) {
@@ -112,7 +111,7 @@ class MappingOfNest {
 
   int iterator_of(const NestIndex& index, int branch) const {
     if (index.statement >= 0) return index.number;
-    return cluster_.statements[static_cast<std::size_t>(branch)].outer[static_cast<std::size_t>(index.number)];
+    return space_.statements[static_cast<std::size_t>(branch)].entry.outer[static_cast<std::size_t>(index.number)];
   }
 
   void add_branch(ClusterMapping& result, int number) const {
@@ -142,8 +141,7 @@ class MappingOfNest {
     return 1;
   }
 
-  const Scop& scop_;
-  const ClusterView& cluster_;
+  const NestSpace& space_;
   const Nest& nest_;
   std::vector<NestLoop> trunk_;  ///< the loops over members
 };
@@ -164,12 +162,13 @@ std::vector<ClusterMapping> candidates(const MappingOfNest& maker) {
 }  // namespace
 
 ClusterMapping mapping_of(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest) {
-  for (const auto& mapping : candidates(MappingOfNest(scop, cluster, nest)))
-    if (nest_of(scop, cluster, mapping) == nest) return mapping;
-  const auto wanted = without_idle_loops(scop, cluster, nest);
+  const auto space = nest_space(scop, cluster);
+  for (const auto& mapping : candidates(MappingOfNest(space, nest)))
+    if (nest_of(space, mapping) == nest) return mapping;
+  const auto wanted = without_idle_loops(space, nest);
   std::optional<Nest> nearest;
-  for (const auto& mapping : candidates(MappingOfNest(scop, cluster, wanted))) {
-    auto made = without_idle_loops(scop, cluster, nest_of(scop, cluster, mapping));
+  for (const auto& mapping : candidates(MappingOfNest(space, wanted))) {
+    auto made = without_idle_loops(space, nest_of(space, mapping));
     if (made == wanted) return mapping;
     if (!nearest || common_lines(wanted, made, names) > common_lines(wanted, *nearest, names))
       nearest = std::move(made);

@@ -2,11 +2,8 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
-#include "tc/polyhedral/core/instances.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
-#include "tc/polyhedral/nest/shared_bands.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -19,15 +16,15 @@ struct SpreadSpan {
   ThreadLoop threads;
 };
 
-bool is_reduced(const Statement& statement, int iterator) {
-  return statement.accumulates && !contains(kept_dimensions(statement), iterator);
+bool is_reduced(const NestSpace::Statement& statement, int iterator) {
+  return statement.accumulates && !contains(statement.kept, iterator);
 }
 
 class NestOfGridMapping {
  public:
-  NestOfGridMapping(const Scop& scop, const ClusterView& cluster, const GridClusterMapping& mapping)
-      : scop_(scop), cluster_(cluster), mapping_(mapping), block_(mapping.block), bands_(shared_bands(scop, cluster)) {
-    for (std::size_t m = 0; m < cluster.members.size(); ++m) add_member(static_cast<int>(m));
+  NestOfGridMapping(const NestSpace& space, const GridClusterMapping& mapping)
+      : space_(space), mapping_(mapping), block_(mapping.block) {
+    for (std::size_t m = 0; m < space.members.size(); ++m) add_member(static_cast<int>(m));
   }
 
   Nest run() {
@@ -43,8 +40,8 @@ class NestOfGridMapping {
     const bool adds = !mapping_.staged.empty() || sums_over_threads([](const std::string&) { return true; });
     if (adds && (others.tile || others.vector || others.unroll))
       result.trunk.push_back({NestAdded{others.tile, others.vector, others.unroll}});
-    for (std::size_t s = 0; s < cluster_.statements.size(); ++s) result.branches.push_back(branch_of(s));
-    return without_idle_loops(scop_, cluster_, result);
+    for (std::size_t s = 0; s < space_.statements.size(); ++s) result.branches.push_back(branch_of(s));
+    return without_idle_loops(space_, result);
   }
 
  private:
@@ -55,17 +52,11 @@ class NestOfGridMapping {
     std::vector<SpreadSpan> own;     ///< of the statement alone
   };
 
-  int position(const std::string& id) const {
-    for (std::size_t s = 0; s < cluster_.statements.size(); ++s)
-      if (cluster_.statements[s].id == id) return static_cast<int>(s);
-    return -1;
-  }
-
   /// As tile_members cuts a member, and gives its tiles to blocks.
   void add_member(int member) {
     const auto number = static_cast<std::size_t>(member);
     const auto choice = number < mapping_.members.size() ? mapping_.members[number] : GridMember{.tile = 0};
-    const auto extent = cluster_.members[number].extent();
+    const auto extent = space_.members[number].extent();
     const auto tile = choice.tile == 0 ? extent : choice.tile;
     const auto count = ceil_div(extent, tile);
     const NestIndex index{-1, member};
@@ -95,9 +86,10 @@ class NestOfGridMapping {
   bool sums_over_threads(Holds holds) const {
     for (const auto& statement : mapping_.statements)
       for (const auto& loop : statement.loops)
-        if (loop.threads.dimension == 0 && mapping_.block[0] > 1 && holds(statement.id) &&
-            position(statement.id) >= 0 && is_reduced(scop_.statement(statement.id), loop.iterator))
-          return true;
+        if (loop.threads.dimension == 0 && mapping_.block[0] > 1 && holds(statement.id))
+          if (const auto s = space_.position(statement.id);
+              s >= 0 && is_reduced(space_.statements[static_cast<std::size_t>(s)], loop.iterator))
+            return true;
     return false;
   }
 
@@ -133,8 +125,8 @@ class NestOfGridMapping {
 
   /// As shared_loops spreads the loops around several statements of which \p statement is one.
   void add_shared(std::size_t statement, Branch& result) const {
-    const auto& id = cluster_.statements[statement].id;
-    for (const auto& band : bands_) {
+    const auto& id = space_.statements[statement].entry.id;
+    for (const auto& band : space_.bands) {
       if (!contains(band.statements, id)) continue;
       for (std::size_t i = 0; i < band.members.size(); ++i) {
         const auto& member = band.members[i];
@@ -155,7 +147,7 @@ class NestOfGridMapping {
   }
 
   Branch loops_of(std::size_t statement) const {
-    const auto& entry = cluster_.statements[statement];
+    const auto& entry = space_.statements[statement].entry;
     const auto& blocks = mapping_.blocks;
     const bool is_cut = blocks.iterator >= 0 && blocks.statement == entry.id;
     Branch result{.points = points_};
@@ -166,7 +158,7 @@ class NestOfGridMapping {
         result.above.push_back(loop_over(index, 0, blocks.size));
         result.above.back().slots = blocks.slots;
       } else {
-        const auto count = ceil_div(extent_of(scop_, cluster_, index), blocks.size);
+        const auto count = ceil_div(space_.extent(index), blocks.size);
         result.own.push_back({index, 0, blocks.size, count, {}});
       }
     }
@@ -174,7 +166,7 @@ class NestOfGridMapping {
       if (inner.iterator < 0 || inner.shared) continue;
       const NestIndex index{static_cast<int>(statement), inner.iterator};
       const bool here = is_cut && inner.iterator == blocks.iterator;
-      const auto extent = extent_of(scop_, cluster_, index);
+      const auto extent = space_.extent(index);
       auto threads = wish(entry.id, inner.iterator);
       if (threads.dimension < 0 || uses(result.points, threads.dimension)) threads = {};
       result.own.push_back({index, here ? blocks.size : 0, 1, here ? std::min(extent, blocks.size) : extent, threads});
@@ -191,7 +183,7 @@ class NestOfGridMapping {
   std::array<std::int64_t, 3> used_threads() const {
     std::array<std::int64_t, 3> result = {1, 1, 1};
     if (sums_over_threads([](const std::string&) { return true; })) result[0] = block_[0];
-    for (std::size_t s = 0; s < cluster_.statements.size(); ++s) {
+    for (std::size_t s = 0; s < space_.statements.size(); ++s) {
       const auto loops = loops_of(s);
       for (const auto* spans : {&loops.points, &loops.own})
         for (const auto& span : *spans)
@@ -242,7 +234,7 @@ class NestOfGridMapping {
   }
 
   NestBranch branch_of(std::size_t statement) const {
-    const auto& id = cluster_.statements[statement].id;
+    const auto& id = space_.statements[statement].entry.id;
     const auto choice = mapping_.statement(id);
     const auto loops = loops_of(statement);
     NestBranch result{.statement = id, .unit = choice.unit.name};
@@ -278,7 +270,7 @@ class NestOfGridMapping {
 
   /// The loops of a statement that count as one (GridStatement::together).
   std::vector<NestLoop> joined(std::size_t statement, const GridStatement& choice, const Branch& loops) const {
-    const auto& outer = cluster_.statements[statement].outer;
+    const auto& outer = space_.statements[statement].entry.outer;
     auto all = loops.points;
     all.insert(all.end(), loops.own.begin(), loops.own.end());
     auto result = loops.above;
@@ -302,14 +294,10 @@ class NestOfGridMapping {
   }
 
   NestSharedCopy copy_of(const GridCopy& copy) const {
-    const auto dimensions = copy_dimensions(scop_.statement(copy.statement), copy.read);
-    const auto indexes = [&](int iterator) {
-      for (const auto& dimension : dimensions)
-        for (const auto& term : dimension.terms)
-          if (term.first == iterator) return true;
-      return false;
-    };
-    NestSharedCopy result{.statement = position(copy.statement), .read = copy.read};
+    NestSharedCopy result{.statement = space_.position(copy.statement), .read = copy.read};
+    const auto& reads = space_.statements.at(static_cast<std::size_t>(result.statement)).copied;
+    const auto& iterators = reads.at(static_cast<std::size_t>(copy.read));
+    const auto indexes = [&](int iterator) { return contains(iterators, iterator); };
     if (indexes(copy.contiguous)) result.contiguous = copy.contiguous;
     if (copy.vector > 1 && indexes(copy.run_along)) {
       result.run_along = copy.run_along;
@@ -321,11 +309,9 @@ class NestOfGridMapping {
     return result;
   }
 
-  const Scop& scop_;
-  const ClusterView& cluster_;
+  const NestSpace& space_;
   const GridClusterMapping& mapping_;
   std::array<std::int64_t, 3> block_;
-  std::vector<SharedBand> bands_;
   std::vector<NestLoop> tiles_;
   std::vector<SpreadSpan> points_;
   bool has_partial_tiles_ = false;
@@ -333,8 +319,12 @@ class NestOfGridMapping {
 
 }  // namespace
 
+Nest nest_of(const NestSpace& space, const GridClusterMapping& mapping) {
+  return NestOfGridMapping(space, mapping).run();
+}
+
 Nest nest_of(const Scop& scop, const ClusterView& cluster, const GridClusterMapping& mapping) {
-  return NestOfGridMapping(scop, cluster, mapping).run();
+  return nest_of(kernel_nest_space(scop, cluster), mapping);
 }
 
 }  // namespace tc::polyhedral

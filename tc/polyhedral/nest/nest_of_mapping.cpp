@@ -46,10 +46,10 @@ MemberLoops loops_of(int member, const Interval& range, MemberMapping size) {
 
 class NestOfMapping {
  public:
-  NestOfMapping(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping)
-      : scop_(scop), cluster_(cluster), mapping_(mapping) {
-    for (std::size_t m = 0; m < cluster.members.size(); ++m)
-      members_.push_back(loops_of(static_cast<int>(m), cluster.members[m],
+  NestOfMapping(const NestSpace& space, const ClusterMapping& mapping) : space_(space), mapping_(mapping) {
+    members_.reserve(space.members.size());
+    for (std::size_t m = 0; m < space.members.size(); ++m)
+      members_.push_back(loops_of(static_cast<int>(m), space.members[m],
                                   m < mapping.members.size() ? mapping.members[m] : MemberMapping{}));
   }
 
@@ -66,17 +66,12 @@ class NestOfMapping {
     for (const auto& tensor : mapping_.staged) nest_.trunk.push_back({NestKeep{tensor}});
     if (mapping_.copies.iterator >= 0)
       nest_.trunk.push_back({NestCopyLanes{mapping_.copies.iterator, mapping_.copies.lanes, mapping_.register_tile}});
-    for (std::size_t s = 0; s < cluster_.statements.size(); ++s) add_branch(static_cast<int>(s));
+    nest_.branches.reserve(space_.statements.size());
+    for (std::size_t s = 0; s < space_.statements.size(); ++s) add_branch(static_cast<int>(s));
     return std::move(nest_);
   }
 
  private:
-  int position(const std::string& id) const {
-    for (std::size_t s = 0; s < cluster_.statements.size(); ++s)
-      if (cluster_.statements[s].id == id) return static_cast<int>(s);
-    return -1;
-  }
-
   void add(int member, NestPlace place = NestPlace::Serial) {
     auto loop = members_.at(static_cast<std::size_t>(member)).take();
     if (!loop) return;
@@ -89,13 +84,13 @@ class NestOfMapping {
     for (const auto& pack : mapping_.packed)
       if (wanted(pack))
         nest_.trunk.push_back(
-            {NestCopy{position(pack.statement), pack.read, pack.panel, pack.size, pack.panel_last, pack.lanes}});
+            {NestCopy{space_.position(pack.statement), pack.read, pack.panel, pack.size, pack.panel_last, pack.lanes}});
   }
 
   void add_reduction_blocks() {
     const auto& cut = mapping_.reduction;
     if (cut.iterator < 0) return;
-    auto loop = loop_over({position(cut.statement), cut.iterator}, 0, cut.size);
+    auto loop = loop_over({space_.position(cut.statement), cut.iterator}, 0, cut.size);
     loop.with_private_sums = true;
     nest_.trunk.push_back({loop});
   }
@@ -112,23 +107,23 @@ class NestOfMapping {
   }
 
   void add_branch(int number) {
-    const auto& entry = cluster_.statements[static_cast<std::size_t>(number)];
+    const auto& statement = space_.statements[static_cast<std::size_t>(number)];
+    const auto& entry = statement.entry;
     auto choice = mapping_.statement(entry.id);
     choice.id = entry.id;
     NestBranch branch{.statement = entry.id};
     std::vector<Span> points;
     for (const auto& member : members_)
       if (member.points) points.push_back(*member.points);
-    auto extents = box(scop_.statement(entry.id).domain);
     for (const auto& inner : entry.inner) {
       if (inner.iterator < 0) continue;
-      auto extent = extents[static_cast<std::size_t>(inner.iterator)].extent();
+      auto extent = statement.extents[static_cast<std::size_t>(inner.iterator)];
       const auto& cut = mapping_.reduction;
       bool is_cut = cut.statement == entry.id && cut.iterator == inner.iterator;
       if (is_cut) extent = std::min(extent, cut.size);
       add_own(branch, points, {number, inner.iterator}, extent, is_cut ? cut.size : 0, sunk(choice, inner.iterator));
     }
-    add_points(branch, std::move(points), choice, entry);
+    add_points(branch, std::move(points), choice, statement);
     nest_.branches.push_back(std::move(branch));
   }
 
@@ -149,7 +144,8 @@ class NestOfMapping {
   }
 
   void add_points(NestBranch& branch, std::vector<Span> points, const StatementMapping& choice,
-                  const ClusterStatement& entry) {
+                  const NestSpace::Statement& statement) {
+    const auto& entry = statement.entry;
     const auto along = [&](int iterator) {
       return std::find_if(points.begin(), points.end(), [&](const Span& span) {
         return iterator >= 0 && iterator_of(span.loop.digit.index, entry) == iterator;
@@ -164,7 +160,7 @@ class NestOfMapping {
                         .lanes = choice.lanes};
       if (several) {
         lane->loop.digit.step = choice.lanes;
-        if (scop_.statement(entry.id).accumulates) std::rotate(lane, lane + 1, points.end());
+        if (statement.accumulates) std::rotate(lane, lane + 1, points.end());
       } else {
         points.erase(lane);
       }
@@ -196,8 +192,7 @@ class NestOfMapping {
     std::rotate(loop, loop + 1, points.end());
   }
 
-  const Scop& scop_;
-  const ClusterView& cluster_;
+  const NestSpace& space_;
   const ClusterMapping& mapping_;
   std::vector<MemberLoops> members_;
   Nest nest_;
@@ -205,8 +200,10 @@ class NestOfMapping {
 
 }  // namespace
 
+Nest nest_of(const NestSpace& space, const ClusterMapping& mapping) { return NestOfMapping(space, mapping).run(); }
+
 Nest nest_of(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping) {
-  return NestOfMapping(scop, cluster, mapping).run();
+  return nest_of(nest_space(scop, cluster), mapping);
 }
 
 }  // namespace tc::polyhedral

@@ -11,8 +11,10 @@
 namespace tc::strategy {
 namespace {
 
-using polyhedral::GridClusterMapping;
-using polyhedral::GridCopy;
+using polyhedral::Nest;
+using polyhedral::NestAdded;
+using polyhedral::NestKeep;
+using polyhedral::NestSharedCopy;
 
 /// Bytes that a thread moves at once, at most.
 constexpr std::int64_t widest_access = 16;
@@ -28,16 +30,36 @@ constexpr double other_registers = 24;
 /// What statements have touched of each tensor: boxes that differ in where they begin are one.
 using TouchedBoxes = std::vector<std::vector<std::vector<BoxSide>>>;
 
+/// What all statements of a kernel have in common.
+struct KernelSteps {
+  std::vector<const NestSharedCopy*> copies;
+  std::vector<bool> kept;      ///< for each tensor: threads keep its elements while they work on them
+  int slots = 1;               ///< parts of a copy in memory at once
+  bool has_tile_ends = false;  ///< tiles of accumulators are filled and emptied, points innermost
+
+  KernelSteps(const PricedCluster& cluster, const Nest& nest) : kept(cluster.tensors.size()) {
+    for (const auto& step : nest.trunk) {
+      if (const auto* copy = std::get_if<NestSharedCopy>(&step.what)) copies.push_back(copy);
+      if (const auto* added = std::get_if<NestAdded>(&step.what)) has_tile_ends = added->points_innermost;
+      if (const auto* keep = std::get_if<NestKeep>(&step.what))
+        for (std::size_t t = 0; t < kept.size(); ++t)
+          if (cluster.tensors[t].name == keep->tensor) kept[t] = cluster.tensors[t].written;
+    }
+    slots = slots_of_copies(nest);
+  }
+};
+
 /// Counts one statement into the counts of its block.
 class StatementCounter {
  public:
-  StatementCounter(const PricedCluster& cluster, const GridClusterMapping& mapping, const KernelShape& shape, int index,
-                   TouchedBoxes& touched, BlockCounts& counts)
+  StatementCounter(const PricedCluster& cluster, const KernelSteps& steps, const ThreadSpread& spread,
+                   const KernelShape& shape, int index, TouchedBoxes& touched, BlockCounts& counts)
       : cluster_(cluster),
-        mapping_(mapping),
+        steps_(steps),
+        spread_(spread),
         shape_(shape),
+        index_(index),
         statement_(cluster.statements[static_cast<std::size_t>(index)]),
-        spread_(thread_spread(cluster, mapping, index, shape)),
         touched_(touched),
         counts_(counts) {}
 
@@ -58,17 +80,13 @@ class StatementCounter {
   }
 
  private:
-  const GridCopy* copy_of(int read) const {
-    for (const auto& copy : mapping_.copies)
-      if (copy.statement == statement_.entry.id && copy.read == read) return &copy;
+  const NestSharedCopy* copy_of(int read) const {
+    for (const auto* copy : steps_.copies)
+      if (copy->statement == index_ && copy->read == read) return copy;
     return nullptr;
   }
 
-  /// Do threads keep the elements of \p tensor while they work on them?
-  bool is_kept(int number) const {
-    const auto& tensor = cluster_.tensors[static_cast<std::size_t>(number)];
-    return tensor.written && (contains(mapping_.staged, tensor.name) || contains(mapping_.promoted, tensor.name));
-  }
+  bool is_kept(int tensor) const { return steps_.kept[static_cast<std::size_t>(tensor)]; }
 
   /// Is it the last statement that writes what threads keep, and does memory get it?
   bool writes_back() const {
@@ -93,7 +111,7 @@ class StatementCounter {
 
   /// How often a thread asks for elements of \p access, \p at_once of them.
   double executions(const PricedAccess& access, std::int64_t at_once) const {
-    return spread_.rounds(shape_.threads(), &access) / static_cast<double>(at_once);
+    return spread_.rounds(&access) / static_cast<double>(at_once);
   }
 
   /// Elements of \p access that a thread moves at once.
@@ -103,7 +121,7 @@ class StatementCounter {
   }
 
   /// Elements of a copy that a thread moves at once: those that a run reads side by side, as compilers join them.
-  std::int64_t at_once(const PricedAccess& read, const GridCopy& copy) const {
+  std::int64_t at_once(const PricedAccess& read, const NestSharedCopy& copy) const {
     return copy.contiguous < 0 ? 1 : std::min(run_of(copy.contiguous), widest(read));
   }
 
@@ -165,7 +183,8 @@ class StatementCounter {
   }
 
   /// Sectors of one copy of \p box: neighbouring threads read pieces of its rows.
-  double copy_sectors(const PricedAccess& read, const GridCopy& copy, std::vector<BoxSide> box, double element) const {
+  double copy_sectors(const PricedAccess& read, const NestSharedCopy& copy, std::vector<BoxSide> box,
+                      double element) const {
     auto sector = static_cast<double>(cluster_.target.grid->sector_bytes);
     auto along = static_cast<std::size_t>(std::max(copy.run_along, 0));
     bool in_rows = copy.run_along < 0 || copy.run_along == copy.contiguous || read.strides[along] != 1;
@@ -176,7 +195,7 @@ class StatementCounter {
     return pieces * sectors(box, element, sector);
   }
 
-  void count_copy(const PricedAccess& read, const GridCopy& copy) {
+  void count_copy(const PricedAccess& read, const NestSharedCopy& copy) {
     auto& tensor = sectors_of(read);
     auto element = tensor_of(read).element;
     const auto& limits = *cluster_.target.grid;
@@ -190,10 +209,9 @@ class StatementCounter {
     count_once(read, transactions, tensor);
     counts_.instructions += 2 * made * std::max(moves, 1.0);
     counts_.shared_rounds += made * std::max(bytes / round, 1.0);
-    bool waits_in_registers = copy.way == GridCopy::Way::Registers;
-    auto slots = waits_in_registers ? std::min(mapping_.blocks.slots, 2) : mapping_.blocks.slots;
+    auto slots = copy.asynchronous ? steps_.slots : std::min(steps_.slots, 2);
     counts_.shared_bytes += static_cast<std::int64_t>(bytes) * slots;
-    counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(mapping_.copies.size(), 1));
+    counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(steps_.copies.size(), 1));
     counts_.copies = std::max(counts_.copies, made);
     if (spread_.unit) return spread_.unit->from_shared ? count_operand(read) : count_fragments(read);
     auto times = executions(read, at_once(read, copy));
@@ -230,7 +248,7 @@ class StatementCounter {
     counts_.shared_rounds += products_of_unit() * bytes / static_cast<double>(cluster_.target.grid->shared_banks * 4);
   }
 
-  double instances() const { return spread_.rounds(shape_.threads()) * static_cast<double>(shape_.threads()); }
+  double instances() const { return spread_.rounds() * static_cast<double>(shape_.threads()); }
 
   /// Products of small matrices, one instruction each.
   double products_of_unit() const {
@@ -274,15 +292,14 @@ class StatementCounter {
   void count_operations() {
     if (spread_.unit) return count_products();
     auto active = active_threads(spread_, shape_, *cluster_.target.grid);
-    auto instances = spread_.rounds(shape_.threads());
+    auto instances = spread_.rounds();
     auto simple = std::max(statement_.body.simple, 0.0);
     auto functions = statement_.body.functions + statement_.body.divisions;
     counts_.operations += active.threads * instances * simple;
     counts_.functions += active.threads * instances * functions;
-    auto choice = mapping_.statement(statement_.entry.id);
-    auto loops = choice.tile || choice.unroll ? 0.0 : 1.0 / static_cast<double>(vector_lanes());
+    auto loops = spread_.has_loops ? 1.0 / static_cast<double>(vector_lanes()) : 0.0;
     counts_.instructions += active.warps * instances * (simple + functions + loops);
-    if (statement_.accumulates && mapping_.others.tile) count_torn();
+    if (statement_.accumulates && steps_.has_tile_ends) count_torn();
     double elements = 1, steps = 1;
     for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
       (statement_.write.used[i] ? elements : steps) *= spread_.iterators[i].in_thread();
@@ -294,7 +311,7 @@ class StatementCounter {
   /// The warps leave what they have summed in shared memory, from where one thread adds it.
   void count_combination() {
     auto warps = static_cast<double>(ceil_div(shape_.threads(), cluster_.target.grid->warp_size));
-    auto sums = spread_.rounds(shape_.threads(), &statement_.write);
+    auto sums = spread_.rounds(&statement_.write);
     counts_.barriers += 2 * sums;
     counts_.waits.back().rounds = std::max(counts_.waits.back().rounds, sums);
     auto shuffles = std::log2(static_cast<double>(cluster_.target.grid->warp_size));
@@ -316,10 +333,11 @@ class StatementCounter {
   }
 
   const PricedCluster& cluster_;
-  const GridClusterMapping& mapping_;
+  const KernelSteps& steps_;
+  const ThreadSpread& spread_;
   const KernelShape& shape_;
+  int index_;
   const PricedStatement& statement_;
-  ThreadSpread spread_;
   double fragment_registers_ = 0;
   TouchedBoxes& touched_;
   BlockCounts& counts_;
@@ -339,12 +357,20 @@ double BlockCounts::sectors_written() const {
   return result;
 }
 
-BlockCounts block_counts(const PricedCluster& cluster, const GridClusterMapping& mapping, const KernelShape& shape) {
+int slots_of_copies(const Nest& nest) {
+  int result = 1;
+  for (const auto& branch : nest.branches)
+    for (const auto& loop : branch.loops) result = std::max(result, loop.slots);
+  return result;
+}
+
+BlockCounts block_counts(const PricedCluster& cluster, const Nest& nest, const KernelShape& shape) {
   BlockCounts result;
   result.tensors.resize(cluster.tensors.size());
   TouchedBoxes touched(cluster.tensors.size());
-  for (std::size_t s = 0; s < cluster.statements.size(); ++s)
-    StatementCounter(cluster, mapping, shape, static_cast<int>(s), touched, result).count();
+  const KernelSteps steps(cluster, nest);
+  for (int s = 0; s < static_cast<int>(cluster.statements.size()); ++s)
+    StatementCounter(cluster, steps, thread_spread(cluster, nest, s), shape, s, touched, result).count();
   result.registers += other_registers;
   return result;
 }

@@ -48,13 +48,15 @@ struct BlockCounts {
   double sectors_written() const;
 };
 
-/// What a block that is full does in \p cluster, mapped as \p mapping says. Nothing is carried out; isl is not asked.
+/// How many parts of a copy the kernel of \p nest has in memory at once.
+int slots_of_copies(const polyhedral::Nest& nest);
+
+/// What a block that is full does in the kernel of \p cluster whose loops are \p nest. Nothing is carried out; isl is not asked.
 ///
 /// The addresses of each access are those of the threads of each warp in its first round, one by one. An element is
 /// asked for once where loops that do not move it stand inside the others; accumulators, and what is staged or promoted,
 /// are kept by threads; a copy reads the box of a tile. Layouts of shared memory are chosen without bank conflicts
 /// behind the mapping (cuda::best_layout).
-BlockCounts block_counts(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping,
-                         const KernelShape& shape);
+BlockCounts block_counts(const PricedCluster& cluster, const polyhedral::Nest& nest, const KernelShape& shape);
 
 }  // namespace tc::strategy

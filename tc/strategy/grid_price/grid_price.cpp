@@ -8,6 +8,7 @@
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/grid/resident_blocks.h"
 
 namespace tc::strategy {
@@ -112,19 +113,18 @@ double reading(const PricedCluster& cluster, const BlockCounts& counts, double r
 
 /// Cycles that a block waits for its copies and computes, \p alone cycles without others beside it, if all blocks of its
 /// multiprocessor compute \p busy cycles.
-double copying(const polyhedral::GridClusterMapping& mapping, const BlockCounts& counts, double alone, double busy,
+double copying(const polyhedral::Nest& nest, const BlockCounts& counts, double alone, double busy,
                const GridRates& rates) {
   if (counts.copies <= 0) return 0;
-  auto slots = mapping.blocks.iterator < 0 ? 1 : mapping.blocks.slots;
-  auto ahead = slots - (counts.group_products > 0 ? 2 : 1);
+  auto ahead = slots_of_copies(nest) - (counts.group_products > 0 ? 2 : 1);
   auto hidden = static_cast<double>(ahead) * busy / counts.copies;
   return alone + rates.copy_latency + counts.copies * std::max(rates.copy_latency - hidden, 0.0);
 }
 
 /// Cycles that one thread of a block waits, alone.
-double waits(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping, const BlockCounts& counts,
-             double alone, double resident, const GridRates& rates) {
-  return reading(cluster, counts, resident, rates) + copying(mapping, counts, alone, resident * alone, rates) +
+double waits(const PricedCluster& cluster, const polyhedral::Nest& nest, const BlockCounts& counts, double alone,
+             double resident, const GridRates& rates) {
+  return reading(cluster, counts, resident, rates) + copying(nest, counts, alone, resident * alone, rates) +
          counts.chain * rates.operation_latency + counts.exchanges * rates.shared_latency +
          counts.barriers * (rates.barrier + rates.shared_latency);
 }
@@ -141,12 +141,12 @@ double largest(const GridPrice& price) {
 
 }  // namespace
 
-GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping) {
+GridPrice grid_price(const PricedCluster& cluster, const polyhedral::Nest& nest) {
   const auto& limits = *cluster.target.grid;
   const auto& rates = grid_rates_of(limits);
   GridPrice result;
-  result.shape = kernel_shape(cluster, mapping);
-  result.counts = block_counts(cluster, mapping, result.shape);
+  result.shape = kernel_shape(cluster, nest);
+  result.counts = block_counts(cluster, nest, result.shape);
   const auto& counts = result.counts;
   auto registers = std::clamp<std::int64_t>(std::llround(counts.registers), 16, limits.thread_registers);
   auto resident = resident_blocks(limits, result.shape.threads(), counts.shared_bytes, registers);
@@ -170,7 +170,7 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.starts = static_cast<double>(blocks) / rates.blocks * rates.hertz;
   auto alone = std::max({counts.instructions / rates.instructions, counts.operations / rates.operations, units,
                          (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
-  result.latency = result.waves * waits(cluster, mapping, counts, alone, result.resident, rates);
+  result.latency = result.waves * waits(cluster, nest, counts, alone, result.resident, rates);
   result.sector_share = share_of_sectors(counts);
   result.memory = memory_bytes(cluster, counts, result) / rates.memory_bytes;
   auto cycles = largest(result);
@@ -178,9 +178,13 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.seconds = rates.launch + longest + exposed_share * (sum(result) / rates.hertz + result.memory - longest);
   auto starts = result.starts / rates.hertz;
   if (starts < longest) result.seconds += (exposed_starts - exposed_share) * starts;
-  bool fits = mapping.copies.empty() || counts.shared_bytes <= mapping.shared_bytes;
+  bool fits = counts.copies <= 0 || counts.shared_bytes <= nest.launch->shared_bytes;
   if (!fits) result.seconds = std::numeric_limits<double>::infinity();
   return result;
+}
+
+GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping) {
+  return grid_price(cluster, nest_of(cluster.nests, mapping));
 }
 
 std::string to_string(const GridPrice& price) {

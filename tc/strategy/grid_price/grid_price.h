@@ -28,12 +28,14 @@ struct GridPrice {
   double seconds = 0;  ///< with the launch
 };
 
-/// What \p cluster may take as a kernel of its target, mapped as \p mapping says. Nothing is carried out, compiled or
+/// What \p cluster may take as a kernel of its target with the loops of \p nest. Nothing is carried out, compiled or
 /// measured, and isl is not asked: microseconds.
 ///
 ///   seconds = launch + max(memory, largest of the cycles / hertz) + a share of the others
 ///   cycles   of all blocks of the busiest multiprocessor: ceil(blocks / multiprocessors) of them
 ///   latency  of one block after the other where a multiprocessor has room for few: `waves` times what one waits
+GridPrice grid_price(const PricedCluster& cluster, const polyhedral::Nest& nest);
+/// The price of the nest of \p mapping.
 GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping);
 
 /// One line: the time and each term of it, in microseconds.

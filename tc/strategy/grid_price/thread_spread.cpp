@@ -7,80 +7,122 @@
 namespace tc::strategy {
 namespace {
 
-using polyhedral::GridClusterMapping;
-using polyhedral::GridMember;
-using polyhedral::GridStatement;
+using polyhedral::Nest;
+using polyhedral::NestBranch;
+using polyhedral::NestIndex;
+using polyhedral::NestLoop;
+using polyhedral::NestPlace;
 
-constexpr std::int64_t any_number = INT64_MAX;
-
-GridMember member_of(const GridClusterMapping& mapping, std::size_t member) {
-  return member < mapping.members.size() ? mapping.members[member] : GridMember{.tile = 0};
+/// How many blocks share \p count iterations of \p loop.
+std::int64_t blocks_of(const NestLoop& loop, std::int64_t count) {
+  if (loop.place != NestPlace::Grid) return 1;
+  return loop.blocks > 0 ? std::min(loop.blocks, count) : count;
 }
 
-/// The iterators of a statement with tiles and runs; threads are not counted yet.
-std::vector<SpreadIterator> spread(const PricedCluster& cluster, const GridClusterMapping& mapping, int index,
-                                   const std::array<std::int64_t, 3>& most_blocks) {
-  const auto& statement = cluster.statements[static_cast<std::size_t>(index)];
-  std::vector<SpreadIterator> result;
-  for (auto extent : statement.extent) {
-    auto whole = static_cast<std::int64_t>(extent);
-    result.push_back({.extent = whole, .tile = whole});
-  }
-  const auto& outer = statement.entry.outer;
-  for (std::size_t m = 0; m < outer.size(); ++m) {
-    if (outer[m] < 0) continue;
-    auto member = member_of(mapping, m);
-    auto& it = result[static_cast<std::size_t>(outer[m])];
-    if (member.tile > 0) it.tile = std::min(member.tile, it.extent);
-    auto tiles = ceil_div(it.extent, it.tile);
-    auto blocks = member.grid < 0 ? 1 : std::min(tiles, most_blocks[static_cast<std::size_t>(member.grid)]);
-    it.tiles = static_cast<double>(tiles) / static_cast<double>(blocks);
-    it.grid = member.grid;
-    it.dimension = member.threads.dimension;
-    it.run = member.threads.run;
-    it.warps = member.threads.warps;
-    if (it.warps.dimension >= 0) it.count = member.threads.count;
-  }
-  for (const auto& loop : mapping.statement(statement.entry.id).loops) {
-    auto& it = result[static_cast<std::size_t>(loop.iterator)];
-    it.dimension = loop.threads.dimension;
-    it.run = loop.threads.run;
-  }
-  const auto& blocks = mapping.blocks;
-  if (blocks.iterator >= 0 && blocks.statement == statement.entry.id)
-    result[static_cast<std::size_t>(blocks.iterator)].cut = blocks.size;
-  return result;
+/// Does \p loop count blocks of a reduction? Rounds of threads stand above the threads of the same index.
+bool is_cut(const NestLoop& loop, const std::vector<NestLoop>& branch, const std::array<std::int64_t, 3>& block) {
+  if (loop.slots > 0) return true;
+  if (loop.digit.index.statement < 0 || loop.digit.mod > 0 || loop.digit.step == 1) return false;
+  if (loop.place != NestPlace::Serial && loop.place != NestPlace::Unrolled) return false;
+  for (const auto& below : branch)
+    if (below.digit.index == loop.digit.index && below.place == NestPlace::Thread)
+      return loop.digit.step != below.digit.step * block[static_cast<std::size_t>(below.dimension)];
+  return true;
 }
 
-/// Is \p statement summed over threads of x? All of the block have a sum of their own then.
-bool sums_over_threads(const PricedStatement& statement, const std::vector<SpreadIterator>& iterators) {
-  for (std::size_t i = 0; i < iterators.size(); ++i)
-    if (statement.accumulates && iterators[i].dimension == 0 && !statement.write.used[i]) return true;
+/// Are the iterations of \p branch such that compilers unroll them: marked so, or points of a tile below its own loops?
+bool is_unrolled(const NestBranch& branch) {
+  bool below_own = false;
+  for (const auto& loop : branch.loops) {
+    const bool is_point = loop.digit.index.statement < 0 && loop.place == NestPlace::Thread;
+    if (loop.place == NestPlace::Unrolled || (below_own && is_point)) return true;
+    below_own = below_own || (loop.digit.index.statement >= 0 && loop.slots == 0);
+  }
   return false;
 }
 
-/// Threads along \p dimension that \p iterators have values for.
-std::int64_t wanted(const std::vector<SpreadIterator>& iterators, int dimension, bool together) {
-  std::int64_t result = 1;
-  for (const auto& it : iterators)
-    if (it.warps.dimension >= 0) {
-      if (it.dimension == dimension) result = std::max(result, it.count);
-      if (it.warps.dimension == dimension)
-        result = std::max(result, (it.dimension == dimension ? it.count : 1) * it.warps.count);
-    } else if (it.dimension == dimension)
-      result = together ? result * ceil_div(it.tile, it.run) : std::max(result, ceil_div(it.tile, it.run));
-  return result;
-}
-
-/// The iterator whose runs stand innermost, that along x if there is one (spread_statement.h); -1: none has runs.
-int vector_of(const std::vector<SpreadIterator>& iterators) {
-  int result = -1;
-  for (std::size_t i = 0; i < iterators.size(); ++i) {
-    const bool along_x = result >= 0 && iterators[static_cast<std::size_t>(result)].dimension == 0;
-    if (iterators[i].dimension >= 0 && iterators[i].run > 1 && !along_x) result = static_cast<int>(i);
+/// Reads how one statement runs from its loops.
+class SpreadReader {
+ public:
+  SpreadReader(const PricedCluster& cluster, const Nest& nest, int number)
+      : cluster_(cluster),
+        nest_(nest),
+        statement_(cluster.statements[static_cast<std::size_t>(number)]),
+        branch_(nest.branches[static_cast<std::size_t>(number)]) {
+    for (auto extent : statement_.extent) {
+      const auto whole = static_cast<std::int64_t>(extent);
+      result_.iterators.push_back({.extent = whole, .tile = whole});
+    }
   }
-  return result;
-}
+
+  ThreadSpread run() {
+    for (const auto& step : nest_.trunk)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what)) add_tiles(*loop);
+    for (const auto& loop : branch_.loops) add_branch(loop);
+    if (!branch_.unit.empty()) add_unit();
+    result_.has_loops = !is_unrolled(branch_);
+    return std::move(result_);
+  }
+
+ private:
+  SpreadIterator* iterator_of(const NestIndex& index) {
+    const int number =
+        index.statement < 0 ? statement_.entry.outer[static_cast<std::size_t>(index.number)] : index.number;
+    return number < 0 ? nullptr : &result_.iterators[static_cast<std::size_t>(number)];
+  }
+
+  void add_tiles(const NestLoop& loop) {
+    auto* it = iterator_of(loop.digit.index);
+    if (!it) return;
+    it->tile = std::min(loop.digit.step, it->extent);
+    const auto tiles = ceil_div(it->extent, it->tile);
+    it->tiles = static_cast<double>(tiles) / static_cast<double>(blocks_of(loop, tiles));
+    if (loop.place == NestPlace::Grid) it->grid = loop.dimension;
+  }
+
+  void add_branch(const NestLoop& loop) {
+    auto* it = iterator_of(loop.digit.index);
+    if (!it) return;
+    const auto number = static_cast<int>(it - result_.iterators.data());
+    if (loop.place == NestPlace::Thread) add_threads(loop, *it);
+    if (loop.place == NestPlace::Lanes) result_.vector = number;
+    if (is_cut(loop, branch_.loops, nest_.launch->block)) it->cut = loop.digit.step;
+  }
+
+  /// Spreads \p it over the threads of \p loop, those of a warp where a loop above it is on threads too.
+  void add_threads(const NestLoop& loop, SpreadIterator& it) const {
+    const auto outer = it;
+    it.dimension = loop.dimension;
+    it.run = loop.digit.step;
+    it.count = nest_.launch->block[static_cast<std::size_t>(loop.dimension)];
+    if (outer.dimension < 0) return;
+    it.count = loop.digit.mod / loop.digit.step;
+    it.warps = {outer.dimension, outer.run, outer.dimension == loop.dimension ? outer.count / it.count : outer.count};
+  }
+
+  /// Threads of a warp have rows along y and columns along x; a tile that one warp takes is its own.
+  void add_unit() {
+    const auto& operand = cluster_.tensors[static_cast<std::size_t>(statement_.reads.front().tensor)];
+    result_.unit = matrix_unit(branch_.unit, operand.type);
+    for (const auto& loop : branch_.loops) {
+      auto* it = loop.place == NestPlace::Thread ? iterator_of(loop.digit.index) : nullptr;
+      if (!it) continue;
+      if (it->warps.dimension < 0) {
+        it->count = (loop.digit.mod > 0 ? loop.digit.mod : it->tile) / it->run;
+        it->warps = {it->dimension == 0 ? 2 : it->dimension, it->tile, 1};
+      }
+      const auto number = static_cast<int>(it - result_.iterators.data());
+      if (loop.dimension == 0) result_.columns = number;
+      if (loop.dimension == 1) result_.rows = number;
+    }
+  }
+
+  const PricedCluster& cluster_;
+  const Nest& nest_;
+  const PricedStatement& statement_;
+  const NestBranch& branch_;
+  ThreadSpread result_;
+};
 
 }  // namespace
 
@@ -96,17 +138,11 @@ double SpreadIterator::in_thread() const {
   return static_cast<double>(run) * std::max(runs, 1.0);
 }
 
-double ThreadSpread::rounds(std::int64_t threads, const PricedAccess* access) const {
-  double result = 1, numbers = 1;
-  for (std::size_t i = 0; i < iterators.size(); ++i) {
-    const auto& it = iterators[i];
-    result *= it.tiles;
-    if (access && !access->used[i]) continue;
-    bool numbered = together && it.dimension >= 0;
-    result *= numbered ? static_cast<double>(it.run) : it.in_thread();
-    if (numbered) numbers *= static_cast<double>(ceil_div(it.tile, it.run));
-  }
-  return together ? result * std::max(numbers / static_cast<double>(threads), 1.0) : result;
+double ThreadSpread::rounds(const PricedAccess* access) const {
+  double result = 1;
+  for (std::size_t i = 0; i < iterators.size(); ++i)
+    result *= iterators[i].tiles * (access && !access->used[i] ? 1 : iterators[i].in_thread());
+  return result;
 }
 
 bool ThreadSpread::moves_along(const PricedAccess& access, int dimension) const {
@@ -119,51 +155,18 @@ bool ThreadSpread::uses(int dimension) const {
   return std::any_of(iterators.begin(), iterators.end(), [&](const SpreadIterator& it) { return it.uses(dimension); });
 }
 
-KernelShape kernel_shape(const PricedCluster& cluster, const GridClusterMapping& mapping) {
-  KernelShape result;
-  for (std::size_t m = 0; m < cluster.extent.size(); ++m) {
-    auto member = member_of(mapping, m);
-    auto extent = static_cast<std::int64_t>(cluster.extent[m]);
-    if (auto d = member.threads.dimension; d >= 0 && !member.threads.has_warps()) {
-      auto points = member.tile > 0 ? std::min(member.tile, extent) : extent;
-      auto& threads = result.block[static_cast<std::size_t>(d)];
-      threads =
-          std::max(threads, std::min(mapping.block[static_cast<std::size_t>(d)], ceil_div(points, member.threads.run)));
+KernelShape kernel_shape(const PricedCluster& cluster, const Nest& nest) {
+  KernelShape result{{1, 1, 1}, nest.launch->block};
+  for (const auto& step : nest.trunk)
+    if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->place == NestPlace::Grid) {
+      const auto extent = static_cast<std::int64_t>(cluster.extent[static_cast<std::size_t>(loop->digit.index.number)]);
+      result.grid[static_cast<std::size_t>(loop->dimension)] = blocks_of(*loop, ceil_div(extent, loop->digit.step));
     }
-    if (member.grid < 0 || member.tile <= 0) continue;
-    auto& blocks = result.grid[static_cast<std::size_t>(member.grid)];
-    blocks = std::min(ceil_div(extent, member.tile), mapping.grid[static_cast<std::size_t>(member.grid)]);
-  }
-  for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
-    auto iterators = spread(cluster, mapping, static_cast<int>(s), {any_number, any_number, any_number});
-    auto together = mapping.statement(cluster.statements[s].entry.id).together;
-    for (int d = 0; d < 3; ++d) {
-      auto most = mapping.block[static_cast<std::size_t>(d)];
-      auto& threads = result.block[static_cast<std::size_t>(d)];
-      auto count = std::min(most, wanted(iterators, d, together));
-      if (d == 0 && sums_over_threads(cluster.statements[s], iterators)) count = most;
-      threads = std::max(threads, count);
-    }
-  }
   return result;
 }
 
-ThreadSpread thread_spread(const PricedCluster& cluster, const GridClusterMapping& mapping, int index,
-                           const KernelShape& shape) {
-  ThreadSpread result{.iterators = spread(cluster, mapping, index, shape.grid)};
-  const auto& statement = cluster.statements[static_cast<std::size_t>(index)];
-  auto choice = mapping.statement(statement.entry.id);
-  result.together = choice.together;
-  for (auto& it : result.iterators)
-    if (it.dimension >= 0 && it.warps.dimension < 0) it.count = shape.block[static_cast<std::size_t>(it.dimension)];
-  if (!choice.unit.name.empty()) {
-    const auto& operand = cluster.tensors[static_cast<std::size_t>(statement.reads.front().tensor)];
-    result.unit = matrix_unit(choice.unit.name, operand.type);
-    result.rows = choice.unit.rows;
-    result.columns = choice.unit.columns;
-  }
-  if (choice.vector) result.vector = vector_of(result.iterators);
-  return result;
+ThreadSpread thread_spread(const PricedCluster& cluster, const Nest& nest, int index) {
+  return SpreadReader(cluster, nest, index).run();
 }
 
 }  // namespace tc::strategy

@@ -6,6 +6,7 @@
 
 #include "tc/base/matrix_unit.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/nest/nest.h"
 #include "tc/strategy/price/priced_cluster.h"
 
 namespace tc::strategy {
@@ -36,11 +37,10 @@ struct ThreadSpread {
   const MatrixUnit* unit = nullptr;  ///< that computes the statement; null: none
   int rows = -1, columns = -1;       ///< iterators of the unit
   int vector = -1;                   ///< the iterator whose runs are vectors; -1: none
-  bool together = false;             ///< the iterators that are spread count as one number, that of the thread
+  bool has_loops = true;             ///< of which processors count the iterations: none are unrolled
 
-  /// Rounds of one of \p threads threads over all its tiles: the values of the iterators that \p access uses, of all
-  /// without it.
-  double rounds(std::int64_t threads, const PricedAccess* access = nullptr) const;
+  /// Rounds of a thread over all its tiles: the values of the iterators that \p access uses, of all without it.
+  double rounds(const PricedAccess* access = nullptr) const;
   /// Does an iterator of \p access run along \p dimension of the block?
   bool moves_along(const PricedAccess& access, int dimension) const;
   /// Is any iterator spread along \p dimension of the block?
@@ -57,14 +57,12 @@ struct KernelShape {
   bool operator==(const KernelShape&) const = default;
 };
 
-/// The grid and the block of \p cluster, mapped as \p mapping says: as many blocks and threads as have something to do.
-KernelShape kernel_shape(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping);
+/// The grid and the block of the kernel whose loops are \p nest.
+KernelShape kernel_shape(const PricedCluster& cluster, const polyhedral::Nest& nest);
 
-/// How statement number \p index of \p cluster runs in blocks of \p shape.
+/// How statement number \p index of \p cluster runs in \p nest.
 ///
-///   member 0 tile 64 blocks y threads y run 4, of 1024, block 16x16
-///   i0: extent 1024, tile 64, tiles 1, dimension 1, run 4, count 16: 4 values in a thread
-ThreadSpread thread_spread(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping, int index,
-                           const KernelShape& shape);
+///   m/64 on grid.y   S1: k/16 with copies  k%16  m%64/4 on thread.y  m%4        m: tile 64, dimension 1, run 4; k: cut 16
+ThreadSpread thread_spread(const PricedCluster& cluster, const polyhedral::Nest& nest, int index);
 
 }  // namespace tc::strategy

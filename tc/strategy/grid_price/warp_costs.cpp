@@ -36,18 +36,15 @@ class ThreadPlaces {
       : spread_(spread), block_(shape.block), access_(access) {
     for (int d = 0; d < 3; ++d) {
       bool moves = write ? spread.moves_along(*access, d) : spread.uses(d);
-      for (std::int64_t c = 0; c < block_[static_cast<std::size_t>(d)]; ++c)
-        add(static_cast<std::size_t>(d), c, moves || spread.together);
+      for (std::int64_t c = 0; c < block_[static_cast<std::size_t>(d)]; ++c) add(static_cast<std::size_t>(d), c, moves);
     }
   }
 
   bool runs(std::int64_t thread) const {
-    if (spread_.together) return number_runs(thread);
     auto at = coordinates(thread);
     return runs_[0][at[0]] && runs_[1][at[1]] && runs_[2][at[2]];
   }
   std::int64_t operator()(std::int64_t thread) const {
-    if (spread_.together) return place_of_number(thread);
     auto at = coordinates(thread);
     return places_[0][at[0]] + places_[1][at[1]] + places_[2][at[2]];
   }
@@ -70,27 +67,6 @@ class ThreadPlaces {
     }
     runs_[d].push_back(runs);
     places_[d].push_back(at);
-  }
-
-  /// Calls \p take with each iterator and the value that thread number \p thread begins with, the last one fastest.
-  template <typename Take>
-  std::int64_t digits(std::int64_t thread, const Take& take) const {
-    for (std::size_t i = spread_.iterators.size(); i-- > 0;) {
-      const auto& it = spread_.iterators[i];
-      if (it.dimension < 0) continue;
-      auto count = ceil_div(it.tile, it.run);
-      take(i, thread % count * it.run);
-      thread /= count;
-    }
-    return thread;
-  }
-  bool number_runs(std::int64_t thread) const {
-    return digits(thread, [](std::size_t, std::int64_t) {}) == 0;
-  }
-  std::int64_t place_of_number(std::int64_t thread) const {
-    std::int64_t result = 0;
-    digits(thread, [&](std::size_t i, std::int64_t value) { result += access_ ? place(*access_, i, value) : 0; });
-    return result;
   }
 
   const ThreadSpread& spread_;

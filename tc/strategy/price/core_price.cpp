@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tc/base/contains.h"
 #include "tc/strategy/price/guarded_steps.h"
 #include "tc/strategy/price/touched_lines.h"
 
@@ -22,21 +21,20 @@ struct VectorCost {
 
 class CorePricer {
  public:
-  CorePricer(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, int index,
-             const StatementNest& nest)
+  CorePricer(const PricedCluster& cluster, const NestWalk& walk, int index)
       : cluster_(cluster),
-        mapping_(mapping),
         statement_(cluster.statements[static_cast<std::size_t>(index)]),
-        nest_(nest) {
-    steps_ = nest.trips_above(nest.points) * guarded_steps(statement_, nest);
-    for (std::size_t i = nest.points; i < nest.loops.size(); ++i) vectors_ *= nest.loops[i].trips;
+        nest_(walk.statements[static_cast<std::size_t>(index)]),
+        is_kept_(walk.kept[static_cast<std::size_t>(statement_.write.tensor)]) {
+    steps_ = nest_.trips_above(nest_.points) * guarded_steps(statement_, nest_);
+    for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) vectors_ *= nest_.loops[i].trips;
     auto element = cluster.tensors[static_cast<std::size_t>(statement_.write.tensor)].element;
-    share_ = cluster.share_of_vector(nest.lanes, element);
+    share_ = cluster.share_of_vector(nest_.lanes, element);
   }
 
   CorePrice run() {
     const auto& rates = cluster_.rates;
-    if (is_matrix_product()) return matrix_product();
+    if (nest_.multiplies_matrices()) return matrix_product();
     add_body();
     for (std::size_t i = 0; i < statement_.reads.size(); ++i) add_read(static_cast<int>(i));
     add_write();
@@ -46,12 +44,11 @@ class CorePricer {
   }
 
  private:
-  bool is_matrix_product() const { return mapping_.dot.of_matrices() && mapping_.dot.statement == statement_.entry.id; }
   /// Tiles of 16 rows: one instruction each `steps` cycles, of two loads that bring its operands.
   CorePrice matrix_product() {
     double points = 1;
     for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) points *= nest_.loops[i].span;
-    auto terms = static_cast<double>(mapping_.dot.width * mapping_.dot.steps);
+    auto terms = static_cast<double>(nest_.unit->width * nest_.unit->steps);
     auto side = static_cast<double>(Target::matrix_tile_rows);
     result_.operations = steps_ * points / (side * side * terms) * side;
     return result_;
@@ -60,7 +57,7 @@ class CorePricer {
   void add_body() {
     const auto& body = statement_.body;
     auto vectors = steps_ * vectors_;
-    if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
+    if (nest_.unit) vectors /= nest_.unit->width;
     const auto& rates = cluster_.rates;
     const auto simple = body.simple - computed_before();
     result_.operations +=
@@ -194,11 +191,9 @@ class CorePricer {
   }
 
   double window_share(const PricedAccess& access) const {
-    const auto& window = mapping_.window;
-    if (window.iterator < 0 || window.statement != statement_.entry.id) return 1;
-    if (!access.changes(window.row) || !access.changes(window.iterator)) return 1;
-    double rows = points([&](int iterator) { return iterator == window.row; });
-    return ((rows - 1) * window.step + window.width) / (rows * window.width);
+    if (!nest_.window || !access.changes(nest_.window_row) || !access.changes(nest_.window_iterator)) return 1;
+    double rows = points([&](int iterator) { return iterator == nest_.window_row; });
+    return ((rows - 1) * nest_.window->slide_step + nest_.window_width) / (rows * nest_.window_width);
   }
 
   /// How often a step's vectors of \p access are needed: not where the loop right above leaves them as they are.
@@ -209,11 +204,11 @@ class CorePricer {
     return stays ? steps_ / innermost.trips : steps_;
   }
 
-  bool is_packed(int read) const { return pack_of(mapping_, statement_, read) != nullptr; }
+  bool is_packed(int read) const { return nest_.copy_of(read) != nullptr; }
 
   void add_read(int number) {
     const auto& read = statement_.reads[static_cast<std::size_t>(number)];
-    if (repeats(mapping_, statement_, number)) return;
+    if (repeats(nest_, statement_, number)) return;
     auto cost = vector_cost(read, is_packed(number));
     auto vectors = steps_of(read) * different(read);
     if (read.guarded && statement_.guards.empty()) cost.accesses += guarded_access;
@@ -230,14 +225,12 @@ class CorePricer {
   /// What a condition adds to an access that happens under it: a mask.
   static constexpr double guarded_access = 0.5;
 
-  bool is_dot_or_window(int iterator) const {
-    const auto& id = statement_.entry.id;
-    return (mapping_.dot.statement == id && mapping_.dot.iterator == iterator) ||
-           (mapping_.window.statement == id && mapping_.window.iterator == iterator);
+  bool is_of_unit_or_window(int iterator) const {
+    return (nest_.unit && nest_.unit_iterator == iterator) || (nest_.window && nest_.window_iterator == iterator);
   }
   /// Accumulators of a step, in vectors.
   double accumulators() const {
-    return points([&](int i) { return !is_dot_or_window(i); });
+    return points([&](int i) { return !is_of_unit_or_window(i); });
   }
   /// Vectors that a step keeps beside its accumulators: those that all rows use.
   double kept_vectors() const {
@@ -250,20 +243,14 @@ class CorePricer {
   double spilled() const { return std::max(0.0, accumulators() + kept_vectors() - cluster_.target.vector_registers()); }
   /// Blocks of a reduction whose lanes run along it keep a vector for each result in memory.
   bool keeps_lanes_of_blocks() const {
-    return mapping_.reduction.iterator >= 0 && mapping_.reduction.statement == statement_.entry.id &&
-           nest_.lane_iterator >= 0 && !statement_.write.changes(nest_.lane_iterator);
+    return nest_.with_private_sums && nest_.lane_iterator >= 0 && !statement_.write.changes(nest_.lane_iterator);
   }
   bool in_registers() const { return (nest_.unrolled || accumulators() == 1) && !keeps_lanes_of_blocks(); }
 
-  bool is_staged() const {
-    return contains(mapping_.staged, cluster_.tensors[static_cast<std::size_t>(statement_.write.tensor)].name);
-  }
-
   void add_write() {
     auto cost = vector_cost(statement_.write, false);
-    bool reduced = statement_.reduces && nest_.points > nest_.tile;
-    if (!reduced)
-      return add_stores(steps_ * different(statement_.write), is_staged() ? VectorCost{share_, 0} : cost,
+    if (!statement_.reduces)
+      return add_stores(steps_ * different(statement_.write), is_kept_ ? VectorCost{share_, 0} : cost,
                         statement_.accumulates);
     auto tiles = nest_.trips_above(nest_.tile);
     add_combined_lanes(tiles);
@@ -306,7 +293,7 @@ class CorePricer {
   /// Results of tiles go to memory when nothing else is left to do. Those of a cut reduction are added to what is there.
   void add_end_of_tiles(double vectors, const VectorCost& cost) {
     const auto& rates = cluster_.rates;
-    auto times = is_staged() ? 1 : 2;
+    auto times = is_kept_ ? 1 : 2;
     auto stores = vectors * cost.accesses / rates.stores, loads = vectors * cost.accesses * (times - 1) / rates.loads,
          shuffles = vectors * cost.shuffles * times / rates.shuffles;
     const auto waits = vectors * cost.elements * share_that_collides();
@@ -316,7 +303,7 @@ class CorePricer {
   /// Of the lines that a tile writes one element of after the other, those that are gone from the first cache when the next
   /// element follows: others have filled their set.
   double share_that_collides() const {
-    if (is_staged()) return 0;
+    if (is_kept_) return 0;
     const auto period = cluster_.rates.l1_period, ways = static_cast<double>(cluster_.target.l1_bytes) / period;
     return touched_lines(cluster_, statement_, statement_.write, nest_.spans(statement_, nest_.points))
         .share_sent_away(period, ways);
@@ -329,7 +316,7 @@ class CorePricer {
   /// Chains of tiles that a core sees at once run beside each other.
   void add_chain(double chains, double latency) {
     auto vectors = vectors_;
-    if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
+    if (nest_.unit) vectors /= nest_.unit->width;
     auto tiles = nest_.trips_above(nest_.tile);
     result_.latency += steps_ * vectors / (chains * tiles_at_once(tiles)) * latency;
   }
@@ -357,9 +344,9 @@ class CorePricer {
   }
 
   const PricedCluster& cluster_;
-  const polyhedral::ClusterMapping& mapping_;
   const PricedStatement& statement_;
-  const StatementNest& nest_;
+  const StatementWalk& nest_;
+  bool is_kept_;  ///< what it writes
   double steps_ = 1, vectors_ = 1;
   double share_ = 1;  ///< of the time of a whole vector that one of the statement takes
   CorePrice result_;
@@ -367,9 +354,8 @@ class CorePricer {
 
 }  // namespace
 
-CorePrice core_price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, int index,
-                     const StatementNest& nest) {
-  return CorePricer(cluster, mapping, index, nest).run();
+CorePrice core_price(const PricedCluster& cluster, const NestWalk& walk, int index) {
+  return CorePricer(cluster, walk, index).run();
 }
 
 }  // namespace tc::strategy

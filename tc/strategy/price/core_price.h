@@ -1,15 +1,14 @@
 #pragma once
 
-#include "tc/polyhedral/map/mapping.h"
+#include "tc/strategy/price/nest_walk.h"
 #include "tc/strategy/price/price.h"
-#include "tc/strategy/price/statement_nest.h"
 
 namespace tc::strategy {
 
 /// Instructions of one iteration of a loop beside its body: a step, a test with its branch.
 inline constexpr double loop_instructions = 2;
 
-/// The cycles of all instances of statement number \p index of \p cluster in \p nest, with all data in the first
+/// The cycles of all instances of statement number \p index of \p cluster in the nest of \p walk, with all data in the first
 /// cache.
 ///
 ///   operations   vectors of points, once for each step of the loops around them
@@ -18,7 +17,6 @@ inline constexpr double loop_instructions = 2;
 ///                two, vectors across lanes as many as lanes, or transposed in registers
 ///   accumulators live in registers where a tile of them has room, or the innermost loop is the reduction's; else each
 ///                step loads and stores them
-CorePrice core_price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, int index,
-                     const StatementNest& nest);
+CorePrice core_price(const PricedCluster& cluster, const NestWalk& walk, int index);
 
 }  // namespace tc::strategy

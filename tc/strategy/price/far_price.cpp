@@ -12,8 +12,6 @@
 namespace tc::strategy {
 namespace {
 
-using polyhedral::ClusterMapping;
-
 constexpr double line = Target::cache_line;
 
 /// Of a page of memory.
@@ -37,10 +35,9 @@ struct Cache {
 
 class FarPricer {
  public:
-  FarPricer(const PricedCluster& cluster, const ClusterMapping& mapping, const std::vector<StatementNest>& nests,
-            std::vector<FarReference> references)
-      : cluster_(cluster), mapping_(mapping), nests_(nests), references_(std::move(references)) {
-    shared_ = nests.empty() ? 0 : nests.front().tile;
+  FarPricer(const PricedCluster& cluster, const NestWalk& walk, std::vector<FarReference> references)
+      : cluster_(cluster), walk_(walk), references_(std::move(references)) {
+    shared_ = walk.statements.empty() ? 0 : walk.statements.front().tile;
   }
 
   /// All that comes into \p cache, and of that what packed copies read and write.
@@ -60,6 +57,7 @@ class FarPricer {
   }
 
  private:
+  const StatementWalk& nest_of(const FarReference& reference) const { return walk_.statements[reference.statement]; }
   std::size_t number(const FarReference& reference) const {
     return static_cast<std::size_t>(&reference - references_.data());
   }
@@ -81,10 +79,8 @@ class FarPricer {
 
   /// Cores whose own caches each take all that the loop of threads leaves the same for \p reference.
   double cores_that_read(const FarReference& reference) const {
-    if (!mapping_.parallel || mapping_.outermost < 0) return 1;
-    const auto& statement = cluster_.statements[reference.statement];
-    if (reference.access->changes(statement.entry.outer[static_cast<std::size_t>(mapping_.outermost)])) return 1;
-    return std::min<double>(cluster_.target.cores, nests_[reference.statement].loops.front().trips);
+    if (walk_.changes_on_cores(cluster_.statements[reference.statement], *reference.access)) return 1;
+    return std::min<double>(cluster_.target.cores, nest_of(reference).loops.front().trips);
   }
 
   /// Of each reference, the order in which its lines come into the first cache, and so from all levels.
@@ -92,7 +88,7 @@ class FarPricer {
     std::vector<LineOrder> result(references_.size());
     each_that_misses(
         static_cast<double>(cluster_.target.l1_bytes), [&](const FarReference& reference, std::size_t first) {
-          if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
+          if (first == 0 || (reference.copy && !reference.reads_for_copy)) return;
           auto order = order_of_lines(reference.touched, first - 1);
           if (reference.reads_for_copy)
             order.groups = std::max(order.groups, reference.touched[first - 1].bytes / bytes_of_squares(reference));
@@ -104,15 +100,15 @@ class FarPricer {
 
   /// Bytes that the copy \p reference reads as rows side by side, of which it transposes squares; of all it reads without.
   double bytes_of_squares(const FarReference& reference) const {
-    const auto row = row_of_squares(*reference.access, *reference.pack);
+    const auto row = row_of_squares(*reference.access, *reference.copy);
     if (row < 0) return std::numeric_limits<double>::infinity();
-    const auto spans = nests_[reference.statement].spans(cluster_.statements[reference.statement], reference.place);
+    const auto spans = nest_of(reference).spans(cluster_.statements[reference.statement], reference.place);
     const auto element = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)].element;
-    return std::max(spans[static_cast<std::size_t>(row)] * element, line) * reference.pack->lanes;
+    return std::max(spans[static_cast<std::size_t>(row)] * element, line) * reference.copy->lanes;
   }
 
   bool same_tensor(const FarReference& a, const FarReference& b) const {
-    return a.access->tensor == b.access->tensor && !a.pack && !b.pack;
+    return a.access->tensor == b.access->tensor && !a.copy && !b.copy;
   }
 
   /// Do \p a and \p b touch the same part of a tensor in an iteration of the members, as far as strides tell?
@@ -169,7 +165,7 @@ class FarPricer {
   }
 
   std::size_t own_depth(const FarReference& reference, double capacity) const {
-    const auto& nest = nests_[reference.statement];
+    const auto& nest = nest_of(reference);
     for (std::size_t depth = nest.tile; depth < nest.loops.size(); ++depth) {
       double all = 0;
       for (const auto& other : references_)
@@ -184,17 +180,17 @@ class FarPricer {
     const auto& touched = reference.touched[loop];
     const auto apart = touched.row_steps > 0 ? std::min(touched.rows[0].bytes, page_bytes) : page_bytes;
     const auto& tensor = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)];
-    return reference.pack ? 0 : std::min(touched.runs * apart, tensor.bytes) / page_bytes;
+    return reference.copy ? 0 : std::min(touched.runs * apart, tensor.bytes) / page_bytes;
   }
 
   static FarBytes times(const TouchedLines& touched, double trips, double weight) {
     return {touched.bytes * trips * weight, touched.runs * trips, 0, 0, 0, 0};
   }
 
-  static bool is_copy(const FarReference& reference) { return reference.pack && !reference.reads_for_copy; }
+  static bool is_copy(const FarReference& reference) { return reference.copy && !reference.reads_for_copy; }
   /// What comes and goes where the copy that is \p reference is made.
   FarBytes making(const FarReference& reference) const {
-    return times(reference.touched[reference.place], nests_[reference.statement].trips_above(reference.place), 2);
+    return times(reference.touched[reference.place], nest_of(reference).trips_above(reference.place), 2);
   }
 
   /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before. A copy that a cache of
@@ -205,8 +201,7 @@ class FarPricer {
     auto made = is_copy(reference) ? making(reference) : FarBytes{};
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
     const auto trips = std::max(
-        trips_of(reference, nests_[reference.statement], from) * cluster_.statements[reference.statement].guarded_share,
-        1.0);
+        trips_of(reference, nest_of(reference), from) * cluster_.statements[reference.statement].guarded_share, 1.0);
     made += times(reference.touched[from], trips, reference.moved);
     return made;
   }
@@ -230,7 +225,7 @@ class FarPricer {
   void add_collisions(const FarReference& reference, std::size_t first, const Cache& cache, FarBytes& result) const {
     if (reference.reads_for_copy) return;
     const auto ways = cache.capacity / cache.way;
-    const auto& nest = nests_[reference.statement];
+    const auto& nest = nest_of(reference);
     auto queued = reference.under_way.bytes / line / reference.under_way.sets(cache.way);
     auto gone = [&](double in_set) { return std::max(0.0, 1 - ways / std::max(in_set, 1.0)); };
     auto loop = first == 0 ? 0 : first - 1;
@@ -248,8 +243,7 @@ class FarPricer {
   }
 
   const PricedCluster& cluster_;
-  const ClusterMapping& mapping_;
-  const std::vector<StatementNest>& nests_;
+  const NestWalk& walk_;
   std::vector<FarReference> references_;
   std::size_t shared_ = 0;  ///< loops of the members
 };
@@ -277,10 +271,9 @@ FarBytes& FarBytes::operator*=(double times) {
   return *this;
 }
 
-FarTraffic far_bytes(const PricedCluster& cluster, const ClusterMapping& mapping,
-                     const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
+FarTraffic far_bytes(const PricedCluster& cluster, const NestWalk& walk, const std::vector<double>& core_cycles,
                      double buffer_bytes) {
-  const FarPricer pricer(cluster, mapping, nests, far_references(cluster, mapping, nests, core_cycles, buffer_bytes));
+  const FarPricer pricer(cluster, walk, far_references(cluster, walk, core_cycles, buffer_bytes));
   const auto& target = cluster.target;
   const auto& rates = cluster.rates;
   const std::array<Cache, 3> caches{

@@ -3,9 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "tc/polyhedral/map/mapping.h"
+#include "tc/strategy/price/nest_walk.h"
 #include "tc/strategy/price/priced_cluster.h"
-#include "tc/strategy/price/statement_nest.h"
 
 namespace tc::strategy {
 
@@ -30,7 +29,7 @@ struct FarTraffic {
 };
 
 /// Traffic from the second cache, the third cache, and memory in one run of \p cluster, with the caches as the
-/// previous run left them. \p nests are the nests of its statements, and \p core_cycles the core's cycles for each.
+/// previous run left them, in the nest of \p walk. \p core_cycles are the core's cycles for each statement.
 ///
 /// Caches are LRU. Let d be the smallest number such that all data touched by one execution of the loops from number
 /// d on fits. Then each tensor is read once for each execution of loop d - 1, because the iterations of that loop
@@ -52,8 +51,7 @@ struct FarTraffic {
 /// If not even one tile of the cluster fits, each statement is considered alone in its loops. Written lines are read
 /// and written back. Temporaries of a tile occupy space but cause no traffic. Packed copies are tensors of their own,
 /// made once for each iteration of the loops above them, and each time they read their source.
-FarTraffic far_bytes(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
-                     const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
+FarTraffic far_bytes(const PricedCluster& cluster, const NestWalk& walk, const std::vector<double>& core_cycles,
                      double buffer_bytes);
 
 }  // namespace tc::strategy

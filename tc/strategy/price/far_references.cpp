@@ -5,73 +5,69 @@
 #include <limits>
 #include <utility>
 
-#include "tc/base/contains.h"
 #include "tc/strategy/price/core_price.h"
 
 namespace tc::strategy {
 namespace {
 
-using polyhedral::ClusterMapping;
-using polyhedral::PackMapping;
-
 /// Instructions of a vector, one of which reads.
 constexpr double vector_instructions = 2;
 
 /// Does \p reference stay in registers while loop number \p loop of \p nest runs?
-bool in_register(const FarReference& reference, const StatementNest& nest, std::size_t loop) {
+bool in_register(const FarReference& reference, const StatementWalk& nest, std::size_t loop) {
   return loop >= nest.points
              ? nest.unrolled && (reference.square || !reference.access->changes(nest.loops[loop].iterator))
              : loop >= nest.tile && reference.accumulated;
 }
 
-/// Makes the references of a mapping.
+/// Makes the references of a nest.
 class ReferenceMaker {
  public:
-  ReferenceMaker(const PricedCluster& cluster, const ClusterMapping& mapping, const std::vector<StatementNest>& nests,
-                 const std::vector<double>& core_cycles, double buffer_bytes)
-      : cluster_(cluster), mapping_(mapping), nests_(nests), core_cycles_(core_cycles), buffer_bytes_(buffer_bytes) {}
+  ReferenceMaker(const PricedCluster& cluster, const NestWalk& walk, const std::vector<double>& core_cycles,
+                 double buffer_bytes)
+      : cluster_(cluster), walk_(walk), core_cycles_(core_cycles), buffer_bytes_(buffer_bytes) {}
 
   std::vector<FarReference> run() {
     for (std::size_t s = 0; s < cluster_.statements.size(); ++s) {
       const auto& statement = cluster_.statements[s];
-      add(s, statement.write, nullptr, 2);
-      references_.back().accumulated =
-          statement.reduces && (nests_[s].unrolled || nests_[s].points == nests_[s].loops.size());
+      const auto& nest = walk_.statements[s];
+      add(s, statement.write, {}, 2);
+      references_.back().accumulated = statement.reduces && (nest.unrolled || nest.points == nest.loops.size());
       for (std::size_t r = 0; r < statement.reads.size(); ++r) {
         const int read = static_cast<int>(r);
-        if (!repeats(mapping_, statement, read)) add(s, statement.reads[r], pack_of(mapping_, statement, read), 1);
+        if (!repeats(nest, statement, read)) add(s, statement.reads[r], nest.copies[r], 1);
       }
     }
     for (auto& reference : references_)
-      reference.under_way = reference.pack ? reference.touched.back() : under_way(reference);
+      reference.under_way = reference.copy ? reference.touched.back() : under_way(reference);
     return std::move(references_);
   }
 
  private:
-  void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {
+  void add(std::size_t s, const PricedAccess& access, const WalkedCopy& from, double weight) {
     const auto& statement = cluster_.statements[s];
-    FarReference reference{s, &access, weight, weight, pack};
-    const auto& nest = nests_[s];
-    if (pack) reference.place = pack->once ? 0 : pack->below_blocks ? nest.blocks : nest.copies;
+    const auto* copy = from.copy;
+    FarReference reference{s, &access, weight, weight, copy, false, from.place};
+    const auto& nest = walk_.statements[s];
     const auto& tensor = cluster_.tensors[static_cast<std::size_t>(access.tensor)];
     const auto copied = nest.spans(statement, reference.place);
     for (std::size_t i = 0; i <= nest.loops.size(); ++i) {
-      auto spans = nest.spans(statement, pack ? std::max(i, reference.place) : i);
+      auto spans = nest.spans(statement, copy ? std::max(i, reference.place) : i);
       if (i == nest.loops.size() && nest.lane_iterator >= 0)
         spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
-      reference.touched.push_back(pack ? copied_lines(statement, access, *pack, tensor.element, copied, spans)
+      reference.touched.push_back(copy ? copied_lines(statement, access, *copy, tensor.element, copied, spans)
                                        : touched_lines(cluster_, statement, access, spans));
     }
     reference.square =
-        !pack && weight == 1 && statement.write.changes(nest.lane_iterator) && square_side(nest, access) > 0;
+        !copy && weight == 1 && statement.write.changes(nest.lane_iterator) && square_side(nest, access) > 0;
     for (auto i = nest.points; reference.square && i < reference.touched.size(); ++i)
       reference.touched[i] = reference.touched[nest.points];
     reference.moved = weight > 1 && is_fresh(access.tensor) && writes_whole_lines(reference)
                           ? 1 + cluster_.rates.comes_to_be_overwritten
                           : weight;
-    bool staged = contains(mapping_.staged, tensor.name);
-    reference.kept = staged || (tensor.own && reference.touched[nest.tile].bytes <= buffer_bytes_);
-    if (pack) {
+    reference.kept = walk_.kept[static_cast<std::size_t>(access.tensor)] ||
+                     (tensor.own && reference.touched[nest.tile].bytes <= buffer_bytes_);
+    if (copy) {
       auto source = reference;
       source.reads_for_copy = true;
       for (std::size_t i = 0; i <= nest.loops.size(); ++i)
@@ -94,14 +90,14 @@ class ReferenceMaker {
 
   /// Does each access of \p reference write one line, all of it?
   bool writes_whole_lines(const FarReference& reference) const {
-    const auto& nest = nests_[reference.statement];
+    const auto& nest = walk_.statements[reference.statement];
     return writes_lines(reference) && nest.lane_iterator >= 0 &&
            reference.access->aligned[static_cast<std::size_t>(nest.lane_iterator)] >= nest.lanes;
   }
 
   /// Does one access of \p reference write as much as a line has?
   bool writes_lines(const FarReference& reference) const {
-    const auto& nest = nests_[reference.statement];
+    const auto& nest = walk_.statements[reference.statement];
     auto lanes = reference.access->changes(nest.lane_iterator) ? nest.lanes : 1;
     auto element = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)].element;
     return reference.weight > 1 && reference.touched.back().runs == 1 && lanes * element >= Target::cache_line;
@@ -117,14 +113,15 @@ class ReferenceMaker {
     auto latency = bytes <= static_cast<double>(cluster_.target.l2_bytes)   ? rates.l2_latency
                    : bytes <= static_cast<double>(cluster_.target.l3_bytes) ? rates.l3_latency
                                                                             : rates.memory_latency;
-    auto accesses = trips_of(reference, nests_[reference.statement], nests_[reference.statement].loops.size());
+    auto accesses =
+        trips_of(reference, walk_.statements[reference.statement], walk_.statements[reference.statement].loops.size());
     auto apart = core_cycles_[reference.statement] / accesses;
     return std::max(std::min(rates.stores_under_way / 2, latency / apart), 1.0);
   }
 
   /// What the innermost accesses touch that a core has under way at once, reads no more than it looks ahead to.
   TouchedLines under_way(const FarReference& reference) const {
-    const auto& nest = nests_[reference.statement];
+    const auto& nest = walk_.statements[reference.statement];
     auto innermost = reference.square ? nest.points : nest.loops.size();
     const auto& statement = cluster_.statements[reference.statement];
     auto spans = nest.spans(statement, innermost);
@@ -146,8 +143,7 @@ class ReferenceMaker {
   }
 
   const PricedCluster& cluster_;
-  const ClusterMapping& mapping_;
-  const std::vector<StatementNest>& nests_;
+  const NestWalk& walk_;
   const std::vector<double>& core_cycles_;
   double buffer_bytes_;
   std::vector<FarReference> references_;
@@ -155,13 +151,12 @@ class ReferenceMaker {
 
 }  // namespace
 
-std::vector<FarReference> far_references(const PricedCluster& cluster, const ClusterMapping& mapping,
-                                         const std::vector<StatementNest>& nests,
+std::vector<FarReference> far_references(const PricedCluster& cluster, const NestWalk& walk,
                                          const std::vector<double>& core_cycles, double buffer_bytes) {
-  return ReferenceMaker(cluster, mapping, nests, core_cycles, buffer_bytes).run();
+  return ReferenceMaker(cluster, walk, core_cycles, buffer_bytes).run();
 }
 
-double trips_of(const FarReference& reference, const StatementNest& nest, std::size_t loop) {
+double trips_of(const FarReference& reference, const StatementWalk& nest, std::size_t loop) {
   double result = 1;
   for (std::size_t i = 0; i < loop; ++i)
     if (!in_register(reference, nest, i)) result *= nest.loops[i].trips;

@@ -16,7 +16,7 @@ constexpr double masked_lanes = 0.5, own_conditions = 1.5;
 constexpr double rows_beside_masks = 1.7;
 
 /// Values of each iterator in one execution of the loops from number \p first on, of that of the lanes all of a vector.
-std::vector<double> points_of_conditions(const PricedStatement& statement, const StatementNest& nest,
+std::vector<double> points_of_conditions(const PricedStatement& statement, const StatementWalk& nest,
                                          std::size_t first) {
   auto points = nest.spans(statement, first);
   if (nest.lane_iterator < 0) return points;
@@ -26,19 +26,20 @@ std::vector<double> points_of_conditions(const PricedStatement& statement, const
 }
 
 /// Do loops of \p nest from number \p first up to \p end change what \p guard speaks of?
-bool changes_in(const Guard& guard, const StatementNest& nest, std::size_t first, std::size_t end) {
-  return std::any_of(nest.loops.begin() + static_cast<long>(first), nest.loops.begin() + static_cast<long>(end),
-                     [&](const NestLoop& loop) { return loop.trips > 1 && contains(guard.iterators, loop.iterator); });
+bool changes_in(const Guard& guard, const StatementWalk& nest, std::size_t first, std::size_t end) {
+  return std::any_of(
+      nest.loops.begin() + static_cast<long>(first), nest.loops.begin() + static_cast<long>(end),
+      [&](const WalkedLoop& loop) { return loop.trips > 1 && contains(guard.iterators, loop.iterator); });
 }
 
 }  // namespace
 
-bool masks_lanes(const PricedStatement& statement, const StatementNest& nest) {
+bool masks_lanes(const PricedStatement& statement, const StatementWalk& nest) {
   return std::any_of(statement.guards.begin(), statement.guards.end(),
                      [&](const Guard& guard) { return contains(guard.iterators, nest.lane_iterator); });
 }
 
-double guarded_steps(const PricedStatement& statement, const StatementNest& nest) {
+double guarded_steps(const PricedStatement& statement, const StatementWalk& nest) {
   if (statement.guards.empty()) return 1;
   const auto one = points_of_conditions(statement, nest, nest.loops.size()),
              step = points_of_conditions(statement, nest, nest.points);
@@ -55,7 +56,7 @@ double guarded_steps(const PricedStatement& statement, const StatementNest& nest
   return result;
 }
 
-bool asks_in_each_step(const PricedStatement& statement, const StatementNest& nest) {
+bool asks_in_each_step(const PricedStatement& statement, const StatementWalk& nest) {
   const int innermost = nest.points > 0 ? nest.loops[nest.points - 1].iterator : -1;
   return masks_lanes(statement, nest) ||
          std::any_of(statement.guards.begin(), statement.guards.end(),

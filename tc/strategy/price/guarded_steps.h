@@ -1,7 +1,7 @@
 #pragma once
 
+#include "tc/strategy/price/nest_walk.h"
 #include "tc/strategy/price/priced_cluster.h"
-#include "tc/strategy/price/statement_nest.h"
 
 namespace tc::strategy {
 
@@ -11,12 +11,12 @@ namespace tc::strategy {
 ///
 ///   for r: for s: for c: acc[0..3] += w + s in image ? X(..., w + s) * K(c, s) : 0     s chooses: 3 of 4 points at a border
 ///   for r: for s:        acc[0..3] += ...                                              each s asks 4 times at a border
-double guarded_steps(const PricedStatement& statement, const StatementNest& nest);
+double guarded_steps(const PricedStatement& statement, const StatementWalk& nest);
 
 /// Do conditions differ between the lanes of a vector of \p statement?
-bool masks_lanes(const PricedStatement& statement, const StatementNest& nest);
+bool masks_lanes(const PricedStatement& statement, const StatementWalk& nest);
 
 /// Are conditions of \p statement tested in each step?
-bool asks_in_each_step(const PricedStatement& statement, const StatementNest& nest);
+bool asks_in_each_step(const PricedStatement& statement, const StatementWalk& nest);
 
 }  // namespace tc::strategy

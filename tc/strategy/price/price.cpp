@@ -5,8 +5,8 @@
 #include <iomanip>
 #include <numeric>
 
-#include "tc/base/contains.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/price/core_price.h"
 #include "tc/strategy/price/touched_lines.h"
 
@@ -14,56 +14,57 @@ namespace tc::strategy {
 namespace {
 
 using polyhedral::ClusterMapping;
-using polyhedral::PackMapping;
+using polyhedral::Nest;
+using polyhedral::NestCopy;
 
-/// Is what \p pack copies contiguous along an iterator beside the panel's that vectors of the copy run along? Those of rows run along
+/// Is what \p copy copies contiguous along an iterator beside the panel's that vectors of the copy run along? Those of rows run along
 /// loops of the statement's own.
-bool lies_beside_panel(const PricedStatement& statement, const PackMapping& pack) {
-  const auto& strides = statement.reads[static_cast<std::size_t>(pack.read)].strides;
+bool lies_beside_panel(const PricedStatement& statement, const NestCopy& copy) {
+  const auto& strides = statement.reads[static_cast<std::size_t>(copy.read)].strides;
   auto is_own = [&](int iterator) {
     return std::any_of(statement.entry.inner.begin(), statement.entry.inner.end(),
                        [&](const auto& loop) { return loop.iterator == iterator; });
   };
   for (int i = 0; i < static_cast<int>(strides.size()); ++i)
-    if (i != pack.panel && strides[static_cast<std::size_t>(i)] == 1 && (pack.panel_last || is_own(i))) return true;
+    if (i != copy.panel && strides[static_cast<std::size_t>(i)] == 1 && (copy.panel_last || is_own(i))) return true;
   return false;
 }
 
-/// Of the lines that \p pack reads one element of after the other, those that others in their set send away until the next element
+/// Of the lines that \p copy reads one element of after the other, those that others in their set send away until the next element
 /// is read.
 double share_that_collides(const PricedCluster& cluster, const PricedStatement& statement, const PricedAccess& read,
-                           const PackMapping& pack, const std::vector<double>& spans) {
+                           const NestCopy& copy, const std::vector<double>& spans) {
   auto column = std::vector<double>(spans.size(), 1);
-  const auto panel = static_cast<std::size_t>(pack.panel);
-  column[panel] = std::min(static_cast<double>(pack.size), spans[panel]);
+  const auto panel = static_cast<std::size_t>(copy.panel);
+  column[panel] = std::min(static_cast<double>(copy.size), spans[panel]);
   const auto period = cluster.rates.l1_period, ways = static_cast<double>(cluster.target.l1_bytes) / period;
   return touched_lines(cluster, statement, read, column).share_sent_away(period, ways);
 }
 
-/// The cycles of all runs of the copy \p pack: whole vectors, squares of them that are transposed, or single elements on a side
+/// The cycles of all runs of the copy \p copy: whole vectors, squares of them that are transposed, or single elements on a side
 /// where what is copied lies across.
-CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, const StatementNest& nest,
-                     const PricedStatement& statement) {
-  const auto& read = statement.reads[static_cast<std::size_t>(pack.read)];
-  const auto place = pack.once ? 0 : pack.below_blocks ? nest.blocks : nest.copies;
+CorePrice copy_price(const PricedCluster& cluster, const NestCopy& copy, const StatementWalk& nest) {
+  const auto& statement = cluster.statements[static_cast<std::size_t>(copy.statement)];
+  const auto& read = statement.reads[static_cast<std::size_t>(copy.read)];
+  const auto place = nest.copies[static_cast<std::size_t>(copy.read)].place;
   const auto spans = nest.spans(statement, place);
   double elements = nest.trips_above(place);
   for (std::size_t i = 0; i < spans.size(); ++i)
     if (read.used[i]) elements *= spans[i];
-  const auto lanes = static_cast<double>(std::max(pack.lanes, 1));
+  const auto lanes = static_cast<double>(std::max(copy.lanes, 1));
   const auto& rates = cluster.rates;
   const auto element = cluster.tensors[static_cast<std::size_t>(read.tensor)].element;
   const auto vector = cluster.share_of_vector(lanes, element);
-  const bool along_panel = read.strides[static_cast<std::size_t>(pack.panel)] == 1,
-             beside = lies_beside_panel(statement, pack);
-  const bool squares = row_of_squares(read, pack) >= 0;
+  const bool along_panel = read.strides[static_cast<std::size_t>(copy.panel)] == 1,
+             beside = lies_beside_panel(statement, copy);
+  const bool squares = row_of_squares(read, copy) >= 0;
   const auto load = along_panel || beside ? vector : lanes * rates.part,
-             store = pack.panel_last || beside ? vector : lanes * rates.part;
+             store = copy.panel_last || beside ? vector : lanes * rates.part;
   const auto vectors = elements / lanes;
   const auto moved = (load > vector ? load : 0) + (store > vector ? store : 0);
   CorePrice result;
   if (load > vector)
-    result.loops = elements * rates.read_collision * share_that_collides(cluster, statement, read, pack, spans);
+    result.loops = elements * rates.read_collision * share_that_collides(cluster, statement, read, copy, spans);
   result.loads = vectors * load / rates.loads;
   result.stores = vectors * store / rates.stores;
   result.shuffles = vectors * (squares ? vector * std::log2(std::max(lanes, 2.0)) : moved) / rates.shuffles;
@@ -78,15 +79,6 @@ CorePrice add(CorePrice all, const CorePrice& one) {
   return all;
 }
 
-/// Iterations of the loop of the outermost member, where threads share it; the last one as the part of others that it is.
-double tasks_of(const PricedCluster& cluster, const ClusterMapping& mapping) {
-  if (!mapping.parallel || mapping.outermost < 0) return 1;
-  auto member = static_cast<std::size_t>(mapping.outermost);
-  auto size = mapping.members[member];
-  auto each = static_cast<double>(size.block > 0 ? size.block : size.points);
-  return std::max(cluster.extent[member] / each, 1.0);
-}
-
 /// Iterations that one after the other run on the busiest of \p cores: the partial one goes to a core that is free.
 double rounds(double tasks, int cores) {
   const auto whole = std::floor(tasks), left = whole - std::floor(whole / cores) * cores;
@@ -97,23 +89,23 @@ double rounds(double tasks, int cores) {
 /// of both. Threads that are at the same rows at a time take such lines, and those that are foreseen behind a run, from each other:
 ///
 ///   threads share columns 0..23 and 24..47     for row: { O[row][0..23] = ... }     each row has a line with both
-void add_borders(const PricedCluster& cluster, const ClusterMapping& mapping, const std::vector<StatementNest>& nests,
-                 Price& price) {
-  if (!mapping.parallel || mapping.outermost < 0) return;
-  for (std::size_t i = 0; i < nests.size(); ++i) {
+void add_borders(const PricedCluster& cluster, const NestWalk& walk, Price& price) {
+  if (walk.member_on_cores < 0) return;
+  for (std::size_t i = 0; i < walk.statements.size(); ++i) {
     const auto& statement = cluster.statements[i];
-    if (!statement.write.changes(statement.entry.outer[static_cast<std::size_t>(mapping.outermost)])) continue;
-    const auto written = touched_lines(cluster, statement, statement.write, nests[i].spans(statement, 1));
+    if (!walk.changes_on_cores(statement, statement.write)) continue;
+    const auto written = touched_lines(cluster, statement, statement.write, walk.statements[i].spans(statement, 1));
     price.borders = std::max(price.borders, written.runs);
     price.torn_lines = std::max(price.torn_lines, written.runs * written.torn);
   }
 }
 
-/// Lines of all that \p pack copies.
-double lines_of_copy(const PricedStatement& statement, const PricedCluster& cluster, const PackMapping& pack) {
-  const auto& read = statement.reads[static_cast<std::size_t>(pack.read)];
+/// Lines of all that \p copy copies.
+double lines_of_copy(const PricedCluster& cluster, const NestCopy& copy) {
+  const auto& statement = cluster.statements[static_cast<std::size_t>(copy.statement)];
+  const auto& read = statement.reads[static_cast<std::size_t>(copy.read)];
   const auto element = cluster.tensors[static_cast<std::size_t>(read.tensor)].element;
-  return copied_lines(statement, read, pack, element, statement.extent, statement.extent).bytes / Target::cache_line;
+  return copied_lines(statement, read, copy, element, statement.extent, statement.extent).bytes / Target::cache_line;
 }
 
 /// Where threads take one task after the other, they are no longer at the same rows: the share that still is.
@@ -161,35 +153,34 @@ double together(double core, double far, double overlap) {
 /// A price without what comes from caches, and what that needs.
 struct CoreWork {
   Price price;
-  std::vector<StatementNest> nests;
+  NestWalk nest;
   std::vector<double> cycles;  ///< of each statement
 
-  CoreWork(const PricedCluster& cluster, const ClusterMapping& mapping) {
+  CoreWork(const PricedCluster& cluster, const Nest& priced) : nest(walk(cluster, priced)) {
     for (std::size_t i = 0; i < cluster.statements.size(); ++i) {
-      nests.push_back(statement_nest(cluster, mapping, static_cast<int>(i)));
-      const auto core = core_price(cluster, mapping, static_cast<int>(i), nests.back());
+      const auto core = core_price(cluster, nest, static_cast<int>(i));
       price.core = add(price.core, core);
       cycles.push_back(core.cycles(cluster.rates));
       price.core_cycles += cycles.back();
     }
-    for (const auto& pack : mapping.packed) {
-      const auto reader = static_cast<std::size_t>(cluster.position(pack.statement));
-      const auto copy = copy_price(cluster, pack, nests[reader], cluster.statements[reader]);
-      price.copies = add(price.copies, copy);
-      if (mapping.parallel && pack.once) {
+    for (const auto* copy : nest.copies) {
+      const auto& reader = nest.statements[static_cast<std::size_t>(copy->statement)];
+      const auto cost = copy_price(cluster, *copy, reader);
+      price.copies = add(price.copies, cost);
+      if (nest.member_on_cores >= 0 && reader.copies[static_cast<std::size_t>(copy->read)].place == 0) {
         ++price.starts;
-        price.shared_lines += lines_of_copy(cluster.statements[reader], cluster, pack);
+        price.shared_lines += lines_of_copy(cluster, *copy);
       }
-      price.copy_cycles += copy.cycles(cluster.rates);
+      price.copy_cycles += cost.cycles(cluster.rates);
     }
     price.core_cycles += price.copy_cycles;
-    price.tasks = tasks_of(cluster, mapping);
-    add_borders(cluster, mapping, nests, price);
+    price.tasks = nest.tasks;
+    add_borders(cluster, nest, price);
   }
 };
 
-void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes, CoreWork& work) {
-  auto [far, copied] = far_bytes(cluster, mapping, work.nests, work.cycles, static_cast<double>(buffer_bytes));
+void add_far(const PricedCluster& cluster, std::int64_t buffer_bytes, CoreWork& work) {
+  auto [far, copied] = far_bytes(cluster, work.nest, work.cycles, static_cast<double>(buffer_bytes));
   work.price.far = far;
   for (std::size_t i = 0; i < far.size(); ++i) far[i] -= copied[i];
   const auto cycles = far_cycles(cluster.rates, far);
@@ -202,28 +193,27 @@ void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::i
 
 /// Cycles in which results of register tiles, too large for the second cache of a core, leave it, and in which their lines come before. All
 /// mappings of a cluster have them in common, so that they decide between clusters only.
-double result_cycles(const PricedCluster& cluster, const ClusterMapping& mapping,
-                     const std::vector<StatementNest>& nests) {
+double result_cycles(const PricedCluster& cluster, const NestWalk& walk) {
   double result = 0;
-  for (std::size_t i = 0; i < nests.size(); ++i) {
+  for (std::size_t i = 0; i < walk.statements.size(); ++i) {
     const auto& statement = cluster.statements[i];
     const auto& tensor = cluster.tensors[static_cast<std::size_t>(statement.write.tensor)];
-    if (!statement.reduces || tensor.own || !contains(mapping.staged, tensor.name)) continue;
-    const auto bytes = touched_lines(cluster, statement, statement.write, nests[i].spans(statement, 0)).bytes;
+    if (!statement.reduces || tensor.own || !walk.kept[static_cast<std::size_t>(statement.write.tensor)]) continue;
+    const auto bytes = touched_lines(cluster, statement, statement.write, walk.statements[i].spans(statement, 0)).bytes;
     if (bytes > static_cast<double>(cluster.target.l2_bytes)) result += 2 * bytes / cluster.rates.l3_bytes;
   }
   return result;
 }
 
 /// The price of \p cluster on its target, where \p work is that of one strip on one core.
-Price of_all_strips(const PricedCluster& cluster, const ClusterMapping& mapping, const CoreWork& work) {
+Price of_all_strips(const PricedCluster& cluster, const CoreWork& work) {
   auto price = work.price;
   if (cluster.strips > 1) {
     price *= cluster.strips;
     price.tasks = cluster.tasks;
   }
   price = price.on(cluster.target.cores, cluster.rates);
-  price.seconds += result_cycles(cluster, mapping, work.nests) / cluster.rates.hertz / price.busy;
+  price.seconds += result_cycles(cluster, work.nest) / cluster.rates.hertz / price.busy;
   return price;
 }
 
@@ -273,19 +263,24 @@ double CorePrice::cycles(const MachineRates& rates) const {
   return most + rates.crowded * std::max(0.0, operations + loads + stores + shuffles - most) + loops;
 }
 
+Price price(const PricedCluster& cluster, const Nest& nest, std::int64_t buffer_bytes) {
+  CoreWork work(cluster, nest);
+  add_far(cluster, buffer_bytes, work);
+  return of_all_strips(cluster, work);
+}
+
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {
-  CoreWork work(cluster, mapping);
-  add_far(cluster, mapping, buffer_bytes, work);
-  return of_all_strips(cluster, mapping, work);
+  return price(cluster, nest_of(cluster.nests, mapping), buffer_bytes);
 }
 
 double price_up_to(double limit, const PricedCluster& cluster, const ClusterMapping& mapping,
                    std::int64_t buffer_bytes) {
-  CoreWork work(cluster, mapping);
-  const auto least = of_all_strips(cluster, mapping, work).seconds;
+  const auto nest = nest_of(cluster.nests, mapping);
+  CoreWork work(cluster, nest);
+  const auto least = of_all_strips(cluster, work).seconds;
   if (least >= limit) return least;
-  add_far(cluster, mapping, buffer_bytes, work);
-  return of_all_strips(cluster, mapping, work).seconds;
+  add_far(cluster, buffer_bytes, work);
+  return of_all_strips(cluster, work).seconds;
 }
 
 Price Price::on(int cores, const MachineRates& rates) const {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/nest/nest.h"
 #include "tc/strategy/price/far_price.h"
 #include "tc/strategy/price/priced_cluster.h"
 
@@ -51,7 +52,7 @@ struct Price {
   Price on(int cores, const MachineRates& rates) const;
 };
 
-/// The predicted time of \p cluster on its target with \p mapping, of all strips if it runs in strips, with temporaries of up to \p buffer_bytes for each
+/// The predicted time of \p cluster on its target in \p nest, of all strips if it runs in strips, with temporaries of up to \p buffer_bytes for each
 /// tile in local buffers. Nothing is transformed, compiled or measured, and isl is not used: a few microseconds.
 ///
 ///   seconds = (core^p + far^p)^(1/p) + a share of waits that the core hides, over the cores that are busy
@@ -59,6 +60,8 @@ struct Price {
 ///             accumulators
 ///   far       what comes from each level and from none behind it, one after the other: bytes over the level's rate, the first line
 ///             of a run by its latency
+Price price(const PricedCluster& cluster, const polyhedral::Nest& nest, std::int64_t buffer_bytes);
+/// The price of the nest of \p mapping.
 Price price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, std::int64_t buffer_bytes);
 
 /// The seconds of price() if they are less than \p limit; otherwise a lower bound of them that is at least \p limit:

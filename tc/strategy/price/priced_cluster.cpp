@@ -186,29 +186,18 @@ class Maker {
 
 }  // namespace
 
-const polyhedral::PackMapping* pack_of(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement,
-                                       int read) {
-  for (const auto& pack : mapping.packed)
-    if (pack.statement == statement.entry.id && pack.read == read) return &pack;
-  return nullptr;
-}
-
-int row_of_squares(const PricedAccess& read, const polyhedral::PackMapping& pack) {
-  if (!pack.panel_last || read.strides[static_cast<std::size_t>(pack.panel)] == 1) return -1;
+int row_of_squares(const PricedAccess& read, const polyhedral::NestCopy& copy) {
+  if (!copy.panel_last || read.strides[static_cast<std::size_t>(copy.panel)] == 1) return -1;
   const auto row = std::find(read.strides.begin(), read.strides.end(), 1);
   return row == read.strides.end() ? -1 : static_cast<int>(row - read.strides.begin());
 }
 
-bool repeats(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement, int read) {
-  const auto& near = statement.reads[static_cast<std::size_t>(read)].near;
-  return !pack_of(mapping, statement, read) && std::any_of(near.begin(), near.end(), [&](const NearRead& other) {
-    return other.shifts.empty() && !pack_of(mapping, statement, other.read);
-  });
-}
-
 PricedCluster::PricedCluster(const Scop& scop, const ClusterView& cluster, const Target& machine,
                              const OperationsOfBodies& bodies)
-    : permutable(cluster.permutable), target(machine), rates(rates_of(machine)) {
+    : permutable(cluster.permutable),
+      target(machine),
+      rates(rates_of(machine)),
+      nests(machine.grid ? polyhedral::kernel_nest_space(scop, cluster) : polyhedral::nest_space(scop, cluster)) {
   for (const auto& member : cluster.members)
     extent.push_back(static_cast<double>(std::max<std::int64_t>(member.extent(), 1)));
   for (const auto& loop : cluster.around) strips *= static_cast<double>(loop.extent());

@@ -8,7 +8,7 @@
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/nest/nest_space.h"
 #include "tc/strategy/price/guard.h"
 #include "tc/strategy/price/machine_rates.h"
 
@@ -80,15 +80,8 @@ struct PricedStatement {
   double guarded_share = 1;                   ///< share of the instances that satisfy them
 };
 
-/// The copy that read number \p read of \p statement goes to in \p mapping; null without one.
-const polyhedral::PackMapping* pack_of(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement,
-                                       int read);
-
-/// The iterator along the rows of the squares that the copy \p pack of \p read transposes; -1 if it transposes none.
-int row_of_squares(const PricedAccess& read, const polyhedral::PackMapping& pack);
-
-/// Does read number \p read access the element of an earlier read, neither of them from a copy?
-bool repeats(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement, int read);
+/// The iterator along the rows of the squares that \p copy of \p read transposes; -1 if it transposes none.
+int row_of_squares(const PricedAccess& read, const polyhedral::NestCopy& copy);
 
 /// The facts about a cluster that the prices of all its mappings use. isl is used in the constructor only.
 struct PricedCluster {
@@ -103,6 +96,7 @@ struct PricedCluster {
   std::vector<PricedTensor> tensors;
   Target target;
   MachineRates rates;
+  polyhedral::NestSpace nests;  ///< on a processor, or as a kernel where the target is a GPU
 
   /// The time of a vector of \p lanes elements of \p element bytes, as a share of a whole vector's time.
   double share_of_vector(double lanes, double element) const {

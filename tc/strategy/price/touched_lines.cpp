@@ -124,10 +124,10 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
 }
 
 TouchedLines copied_lines(const PricedStatement& statement, const PricedAccess& access,
-                          const polyhedral::PackMapping& pack, double element, const std::vector<double>& copied,
+                          const polyhedral::NestCopy& copy, double element, const std::vector<double>& copied,
                           const std::vector<double>& spans) {
-  const auto panel = static_cast<std::size_t>(pack.panel);
-  const auto size = static_cast<double>(pack.size);
+  const auto panel = static_cast<std::size_t>(copy.panel);
+  const auto size = static_cast<double>(copy.size);
   Steps steps;
   double bytes = element;
   auto add = [&](double extent, double span, double lanes = 1) {
@@ -135,14 +135,14 @@ TouchedLines copied_lines(const PricedStatement& statement, const PricedAccess& 
     bytes *= std::ceil(extent / lanes) * lanes;
   };
   auto is_row = [&](std::size_t i) { return i != panel && access.used[i] && !statement.write.used[i]; };
-  auto lies_along = [&](std::size_t i) { return is_row(i) && !pack.panel_last && access.strides[i] == 1; };
+  auto lies_along = [&](std::size_t i) { return is_row(i) && !copy.panel_last && access.strides[i] == 1; };
   auto add_panel = [&] { add(std::min(size, copied[panel]), spans[panel]); };
-  if (pack.panel_last) add_panel();
+  if (copy.panel_last) add_panel();
   for (std::size_t i = spans.size(); i-- > 0;)
-    if (lies_along(i)) add(copied[i], spans[i], pack.lanes);
+    if (lies_along(i)) add(copied[i], spans[i], copy.lanes);
   for (std::size_t i = spans.size(); i-- > 0;)
     if (is_row(i) && !lies_along(i)) add(copied[i], spans[i]);
-  if (!pack.panel_last) add_panel();
+  if (!copy.panel_last) add_panel();
   add(std::ceil(copied[panel] / size), std::ceil(spans[panel] / size));
   for (std::size_t i = spans.size(); i-- > 0;)
     if (i != panel && access.used[i] && statement.write.used[i]) add(copied[i], spans[i]);

@@ -42,7 +42,7 @@ struct TouchedLines {
 TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& statement, const PricedAccess& access,
                            const std::vector<double>& spans);
 
-/// The same for the copy \p pack of \p copied values of each iterator, of which accesses touch \p spans. Its order in
+/// The same for \p copy, of \p copied values of each iterator, of which accesses touch \p spans. Its order in
 /// memory is
 ///
 ///   iterators of the result, panels, { rows of the panel }, iterators of the reduction, { lanes of the panel }
@@ -50,7 +50,7 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
 /// with the vectorised iterator of rows last, in whole vectors. Factors of dot products have another order and the
 /// same size.
 TouchedLines copied_lines(const PricedStatement& statement, const PricedAccess& access,
-                          const polyhedral::PackMapping& pack, double element, const std::vector<double>& copied,
+                          const polyhedral::NestCopy& copy, double element, const std::vector<double>& copied,
                           const std::vector<double>& spans);
 
 }  // namespace tc::strategy

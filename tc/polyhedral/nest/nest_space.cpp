@@ -1,0 +1,46 @@
+#include "tc/polyhedral/nest/nest_space.h"
+
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map_grid/copy_dimensions.h"
+
+namespace tc::polyhedral {
+
+int NestSpace::position(const std::string& id) const {
+  for (std::size_t s = 0; s < statements.size(); ++s)
+    if (statements[s].entry.id == id) return static_cast<int>(s);
+  return -1;
+}
+
+std::int64_t NestSpace::extent(const NestIndex& index) const {
+  const auto number = static_cast<std::size_t>(index.number);
+  return index.statement < 0 ? members.at(number).extent()
+                             : statements.at(static_cast<std::size_t>(index.statement)).extents.at(number);
+}
+
+NestSpace nest_space(const Scop& scop, const ClusterView& cluster) {
+  NestSpace result{.members = cluster.members};
+  for (const auto& entry : cluster.statements) {
+    const auto& statement = scop.statement(entry.id);
+    NestSpace::Statement known{.entry = entry, .accumulates = statement.accumulates};
+    for (const auto& range : box(statement.domain)) known.extents.push_back(range.extent());
+    result.statements.push_back(std::move(known));
+  }
+  return result;
+}
+
+NestSpace kernel_nest_space(const Scop& scop, const ClusterView& cluster) {
+  auto result = nest_space(scop, cluster);
+  result.bands = shared_bands(scop, cluster);
+  for (auto& known : result.statements) {
+    const auto& statement = scop.statement(known.entry.id);
+    known.kept = kept_dimensions(statement);
+    for (std::size_t read = 0; read < statement.reads.size(); ++read) {
+      auto& iterators = known.copied.emplace_back();
+      for (const auto& dimension : copy_dimensions(statement, static_cast<int>(read)))
+        for (const auto& term : dimension.terms) iterators.push_back(term.first);
+    }
+  }
+  return result;
+}
+
+}  // namespace tc::polyhedral
