@@ -36,7 +36,7 @@ DEFINE_string(target, "",
 DEFINE_string(devices, "", "GPUs to measure on, for example 0,1; without it all that the target is for");
 DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
 DEFINE_int32(candidates, 0, "candidates to try for each list of sizes, if the budget allows; 0: no limit");
-DEFINE_string(method, "genetic", "how to search: genetic or random");
+DEFINE_string(method, "genetic", "how to search: genetic, random, or price: nests that are predicted to be fast");
 DEFINE_string(ranking, "none", "which candidates are measured: none (all), model or learned");
 DEFINE_int32(
     derive, 0,

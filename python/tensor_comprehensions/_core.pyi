@@ -35,6 +35,7 @@ class MappingOptions:
     promote_bytes: int
     reduction_parts: int
     batch_invariant: bool
+    nest: str
     parallel: bool
     vectorise: bool
     vector_bytes: int

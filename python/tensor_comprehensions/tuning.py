@@ -247,7 +247,8 @@ def autotune(
     "full" (10 minutes). Without any of them the budget is 60 s. Ctrl-C ends it within about two seconds, with the best result so far, or
     with a KeyboardInterrupt if there is none yet.
 
-    Candidates are compiled and run in their own processes; only candidates with right results count. `method` is "genetic" or "random".
+    Candidates are compiled and run in their own processes; only candidates with right results count. `method` is "genetic" or "random", which
+    propose options, or "price", which proposes loop nests that are predicted to be fast.
     `ranking` selects the proposed candidates that are measured: "none", all; "model", the fastest by the compiler's model; "learned", by
     the model corrected by measured times. For a given `seed`, the candidates depend on measured times only. Specs (`tc.spec`) instead of
     tensors are filled with generated numbers.

@@ -41,6 +41,7 @@ class OptionFields(TypedDict, total=False):
     promote_bytes: int
     reduction_parts: int
     batch_invariant: bool
+    nest: str
     parallel: bool
     vectorise: bool
     vector_bytes: int

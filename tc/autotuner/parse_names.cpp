@@ -26,7 +26,8 @@ Value parse_name(std::string_view text, const char* what,
 }  // namespace
 
 Method parse_method(std::string_view text) {
-  return parse_name<Method>(text, "search", {{"genetic", Method::Genetic}, {"random", Method::Random}});
+  return parse_name<Method>(text, "search",
+                            {{"genetic", Method::Genetic}, {"random", Method::Random}, {"price", Method::Price}});
 }
 
 Ranking parse_ranking(std::string_view text) {

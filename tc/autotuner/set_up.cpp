@@ -2,6 +2,7 @@
 
 #include "tc/autotuner/search/random_search.h"
 #include "tc/autotuner/worker/device.h"
+#include "tc/autotuner/worker/jobs.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
@@ -10,6 +11,9 @@
 
 namespace tc::autotuner {
 namespace {
+
+/// Of which a search by price chooses what is measured: as many as a search by prices alone prices in a few milliseconds.
+constexpr int nests_of_a_cluster = 300;
 
 /// Throws OptionsError unless \p value is a number of seconds.
 void check_seconds(double value, const char* what) {
@@ -74,7 +78,7 @@ std::vector<options::MappingOptions> starts_of(const engine::Function& function,
       if (auto best = settings.cache->best(key, where))
         result.push_back(engine::with_names_of(function, best->options));
     if (auto nearest = settings.cache->nearest(key, here))
-      result.push_back(engine::with_names_of(function, nearest->entry.options));
+      result.push_back(engine::with_names_of(function, nearest->entry.options).with_nest(""));
   }
   result.insert(result.end(), settings.starts.begin(), settings.starts.end());
   return result;
@@ -93,9 +97,18 @@ void make_reference(Workers& workers, const TuneSettings& settings, const std::s
 }
 
 std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
-                                    const TuneSettings& settings) {
+                                    const TuneSettings& settings, PriceSearch::Propose propose) {
+  if (settings.method == Method::Price) return std::make_unique<PriceSearch>(std::move(propose), starts);
   if (settings.method == Method::Random) return std::make_unique<RandomSearch>(space, settings.seed, starts);
   return std::make_unique<GeneticSearch>(space, settings.seed, starts, settings.genetic);
+}
+
+std::vector<engine::NestCandidate> propose_nests(Workers& workers, const TuneSettings& settings,
+                                                 const options::MappingOptions& options, const Workers::Stop& stop) {
+  const auto reply = workers.run(Message{"nests", options.to_text(), str(nests_of_a_cluster)},
+                                 {settings.compile_limit, settings.memory_limit}, no_gpu, stop);
+  return reply && reply->front() == autotuner::name(Status::Ok) ? nests_of(reply->at(1))
+                                                                : std::vector<engine::NestCandidate>();
 }
 
 FinalSettings final_settings(const Evaluation& evaluation, const EvaluationSettings& how, const TuneSettings& settings,

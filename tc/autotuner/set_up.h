@@ -5,7 +5,7 @@
 
 #include "tc/autotuner/evaluation.h"
 #include "tc/autotuner/finals.h"
-#include "tc/autotuner/search/search.h"
+#include "tc/autotuner/search/price_search.h"
 #include "tc/autotuner/tuner.h"
 #include "tc/autotuner/worker/problem.h"
 
@@ -25,9 +25,13 @@ std::vector<options::MappingOptions> starts_of(const engine::Function& function,
                                                const std::vector<engine::Argument>& arguments,
                                                const TuneSettings& settings);
 
-/// \p space must outlive it.
+/// \p space must outlive it. \p propose proposes nests to a search by price.
 std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
-                                    const TuneSettings& settings);
+                                    const TuneSettings& settings, PriceSearch::Propose propose);
+
+/// The nests that a worker of \p workers proposes; none if that fails, or \p stop ended it.
+std::vector<engine::NestCandidate> propose_nests(Workers& workers, const TuneSettings& settings,
+                                                 const options::MappingOptions& options, const Workers::Stop& stop);
 
 /// Stores the interpreter's results, or else the results of the default options on a processor, in the shared memory
 /// of \p workers. Throws CancelledError if \p stop ended it, ResourceError if \p name, the def, does not run.

@@ -26,6 +26,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int least_generation = 4;
+constexpr int price_generation = 8;  ///< of a search by price, which learns behind each
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
 constexpr double cancelled_seconds = 1.5;               ///< for all of the finals, once tuning is cancelled
 constexpr double laws_cost = 10;                        ///< times the limit of a compile, for one with all laws
@@ -104,7 +105,9 @@ Tuner::Tuner(std::shared_ptr<const engine::Function> function, const std::vector
       starts_(starts_of(*function_, arguments_, settings)),
       space_(*function_, arguments_, settings.target, starts_),
       workers_(settings.worker, memory_.file(), problem_of(*function_, arguments_, settings).message()),
-      search_(make_search(space_, starts_, settings)),
+      search_(make_search(
+          space_, starts_, settings,
+          [this](const auto& options) { return propose_nests(workers_, settings_, options, when_over()); })),
       ranking_(space_, settings.ranking, starts_),
       record_(settings.on_candidate, settings.on_progress),
       how_(evaluation_settings(settings)),
@@ -241,7 +244,7 @@ void Tuner::measure_default() {
 /// Candidates of the next generation: as many as the limits leave room for, those of time by what the default options
 /// took, since a generation that does not end was compiled in vain.
 int Tuner::generation_size() const {
-  int count = settings_.genetic.population;
+  int count = settings_.method == Method::Price ? price_generation : settings_.genetic.population;
   if (settings_.candidates > 0) count = std::min(count, left_to_try());
   if (settings_.budget <= 0 || candidate_seconds_ <= 0) return count;
   double fit = (settings_.budget - reserved() - elapsed()) / candidate_seconds_;

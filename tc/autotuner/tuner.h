@@ -16,7 +16,8 @@
 
 namespace tc::autotuner {
 
-enum class Method : std::uint8_t { Genetic, Random };
+/// Options for rules by genes, drawn ones, or nests by their prices (price_search.h).
+enum class Method : std::uint8_t { Genetic, Random, Price };
 /// Throws OptionsError that lists the methods.
 Method parse_method(std::string_view text);
 

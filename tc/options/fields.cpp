@@ -90,12 +90,13 @@ std::vector<std::string> parse_names(std::string_view text) {
   return result;
 }
 
-bool holds_names(const Field& field) { return field.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING; }
+/// Is \p field text: names if it is repeated, else one line?
+bool holds_text(const Field& field) { return field.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING; }
 
 /// \p text as the value of \p field.
 OptionValue parse_value(const Field& field, const std::string& text) {
   if (field.field->is_repeated()) {
-    if (holds_names(field)) return parse_names(text);
+    if (holds_text(field)) return parse_names(text);
     return parse_numbers(field, text);
   }
   switch (field.field->cpp_type()) {
@@ -103,6 +104,7 @@ OptionValue parse_value(const Field& field, const std::string& text) {
       if (text != "0" && text != "1") reject(field, text);
       return text == "1";
     case FieldDescriptor::CPPTYPE_ENUM:
+    case FieldDescriptor::CPPTYPE_STRING:
       return text;
     default:
       return parse_number(field, text);
@@ -174,14 +176,24 @@ void set_names(Message& part, const Field& field, const OptionValue& value) {
   for (const auto& name : *names) part.GetReflection()->AddString(&part, field.field, name);
 }
 
+/// Sets a line: printable, and without the comma that ends an option in the text form.
+void set_line(Message& part, const Field& field, const OptionValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  const auto fits = [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != ','; };
+  if (!text || !std::all_of(text->begin(), text->end(), fits)) reject(field, text_of(value));
+  part.GetReflection()->SetString(&part, field.field, *text);
+}
+
 void set_in_part(Message& part, const Field& field, const OptionValue& value) {
   if (field.field->is_repeated())
-    return holds_names(field) ? set_names(part, field, value) : set_numbers(part, field, value);
+    return holds_text(field) ? set_names(part, field, value) : set_numbers(part, field, value);
   switch (field.field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return set_flag(part, field, value);
     case FieldDescriptor::CPPTYPE_ENUM:
       return set_enum(part, field, value);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return set_line(part, field, value);
     default:
       return set_number(part, field, value);
   }
@@ -224,7 +236,7 @@ std::string must_be(const Field& field) {
 OptionValue value_of(const proto::MappingOptions& message, const Field& field) {
   const auto& part = part_of(message, field);
   const auto& reflection = *part.GetReflection();
-  if (field.field->is_repeated() && holds_names(field)) {
+  if (field.field->is_repeated() && holds_text(field)) {
     const auto& names = reflection.GetRepeatedFieldRef<std::string>(part, field.field);
     return std::vector<std::string>(names.begin(), names.end());
   }
@@ -237,6 +249,8 @@ OptionValue value_of(const proto::MappingOptions& message, const Field& field) {
       return reflection.GetBool(part, field.field);
     case FieldDescriptor::CPPTYPE_ENUM:
       return enum_text(*reflection.GetEnum(part, field.field));
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection.GetString(part, field.field);
     default:
       return reflection.GetInt64(part, field.field);
   }

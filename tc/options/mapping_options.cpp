@@ -33,12 +33,13 @@ std::string cpp_literal(const Field& field, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&value)) return str("{", join(*numbers), "}");
   if (const auto* names = std::get_if<std::vector<std::string>>(&value)) return str("{", quoted(*names, '"'), "}");
-  if (const auto* text = std::get_if<std::string>(&value)) {
+  if (const auto* text = std::get_if<std::string>(&value); text && field.field->enum_type()) {
     const auto* type = field.field->enum_type();
     for (int i = 0; i < type->value_count(); ++i)
       if (type->value(i)->options().GetExtension(proto::text) == *text)
         return str("tc::options::", type->name(), "::", cpp_enumerator(*type->value(i)));
   }
+  if (const auto* text = std::get_if<std::string>(&value)) return str('"', *text, '"');
   return text_of(value);
 }
 
@@ -239,6 +240,8 @@ MappingOptions MappingOptions::with_gather_reuse(std::int64_t reads) const { ret
 
 MappingOptions MappingOptions::with_reduction_parts(std::int64_t parts) const { return with("reduction_parts", parts); }
 MappingOptions MappingOptions::with_batch_invariant(bool invariant) const { return with("batch_invariant", invariant); }
+
+MappingOptions MappingOptions::with_nest(std::string line) const { return with("nest", std::move(line)); }
 
 OptionValue MappingOptions::value(std::string_view name) const { return value_of(state_->message, find_field(name)); }
 

@@ -57,6 +57,7 @@ class MappingOptions {
   MappingOptions with_promote_bytes(std::int64_t bytes) const;
   MappingOptions with_reduction_parts(std::int64_t parts) const;
   MappingOptions with_batch_invariant(bool invariant = true) const;
+  MappingOptions with_nest(std::string line) const;
   MappingOptions with_parallel(bool parallel = true) const;
   MappingOptions with_vectorise(bool vectorise = true) const;
   MappingOptions with_vector_bytes(std::int64_t bytes) const;

@@ -92,6 +92,7 @@ polyhedral::MappingOptions to_plain(const proto::MappingOptions& message) {
   plain.promote_bytes = generic.promote_bytes();
   plain.reduction_parts = generic.reduction_parts();
   plain.batch_invariant = generic.batch_invariant();
+  plain.nest = generic.nest();
   plain.parallel = cpu.parallel();
   plain.vectorise = cpu.vectorise();
   plain.vector_bytes = cpu.vector_bytes();

@@ -10,7 +10,7 @@
 namespace tc::options {
 
 /// Of tc/proto/mapping_options.proto, and the oldest version whose library understands what this one writes.
-constexpr std::uint32_t schema_version = 4;
+constexpr std::uint32_t schema_version = 5;
 constexpr std::uint32_t oldest_reader = 1;
 
 /// The bytes of \p message. Its version is this library's, or the newer one it was read with where it has fields that

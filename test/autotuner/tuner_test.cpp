@@ -455,7 +455,8 @@ TEST(Tune, SaysWhatItCannotDo) {
   EXPECT_NE(fails([](auto& s) { s.threads = -1; }).find("0 or more"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/bin/false"}; }).find("does not start"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/nonexistent"}; }).find("does not start"), std::string::npos);
-  EXPECT_ERROR(parse_method("annealing"), OptionsError, "there is no search 'annealing'; there are genetic and random");
+  EXPECT_ERROR(parse_method("annealing"), OptionsError,
+               "there is no search 'annealing'; there are genetic, random and price");
   EXPECT_ERROR(parse_ranking("magic"), OptionsError, "there is no ranking 'magic'; there are none, model and learned");
   EXPECT_ERROR(tune(function, Inputs({matrix(8, 9), matrix(8, 8)}).views(), {}, quick(1)), ArgumentError,
                "dimension 0 of parameter 'B' of mm is 8, but K is 9 (dimension 1 of 'A')");

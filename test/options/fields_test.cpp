@@ -21,9 +21,9 @@ TEST(Fields, AreOfKindsWithATextForm) {
   for (const auto& field : fields()) {
     auto kind = field.field->cpp_type();
     bool number = kind == FieldDescriptor::CPPTYPE_INT64;
-    bool names = kind == FieldDescriptor::CPPTYPE_STRING && field.field->is_repeated();
-    bool known = number || names || kind == FieldDescriptor::CPPTYPE_BOOL || kind == FieldDescriptor::CPPTYPE_ENUM;
-    EXPECT_TRUE(known && (number || names || !field.field->is_repeated())) << field.name();
+    bool text = kind == FieldDescriptor::CPPTYPE_STRING;
+    bool known = number || text || kind == FieldDescriptor::CPPTYPE_BOOL || kind == FieldDescriptor::CPPTYPE_ENUM;
+    EXPECT_TRUE(known && (number || text || !field.field->is_repeated())) << field.name();
     EXPECT_FALSE(must_be(field).empty()) << field.name();
     EXPECT_NE(must_be(field), " or ") << field.name();
   }

@@ -61,6 +61,8 @@ std::vector<Row> rows() {
       ROW("construct=roller", MappingOptions().with_construct(tc::options::Construction::Roller),
           "MappingOptions(construct='roller')"),
       ROW("gather_reuse=3", MappingOptions().with_gather_reuse(3), "MappingOptions(gather_reuse=3)"),
+      ROW("nest=nest of S0|m0/8 on cores|S0: m0%8", MappingOptions().with_nest("nest of S0|m0/8 on cores|S0: m0%8"),
+          "MappingOptions(nest='nest of S0|m0/8 on cores|S0: m0%8')"),
       ROW("parallel_along=n,vector_along=o/i_2",
           MappingOptions().with_parallel_along({"n"}).with_vector_along({"o", "i_2"}),
           "MappingOptions(parallel_along=['n'], vector_along=['o', 'i_2'])"),
@@ -117,6 +119,7 @@ TEST(MappingOptions, ReachThePasses) {
   plain.promote_bytes = 10;
   plain.reduction_parts = 13;
   plain.batch_invariant = true;
+  plain.nest = "nest of S0|S0:";
   plain.vector_bytes = 16;
   plain.register_tile = {3, 4};
   plain.unroll = 2;
@@ -136,7 +139,8 @@ TEST(MappingOptions, ReachThePasses) {
   plain.cooperative = true;
   plain.gather_reuse = 14;
   auto options = MappingOptions::parse(
-      "gather_reuse=14,cooperative=1,batch_invariant=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_"
+      "gather_reuse=14,cooperative=1,batch_invariant=1,nest=nest of "
+      "S0|S0:,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_"
       "bytes=11,registers=0,"
       "shared=0,block="
       "64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
@@ -206,6 +210,7 @@ TEST(MappingOptions, TextAndBytesAreInversesAndEqualityIsOfValues) {
 TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
   const std::string all =
       "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, batch_invariant, "
+      "nest, "
       "parallel, "
       "vectorise, "
       "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, construct, "
@@ -237,6 +242,9 @@ TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
             "6x2, each from 1 to 32"},
            {"unroll=3",
             "mapping option 'unroll=3': must be 1, 2, 4, 8 or 16 vectors in flight, 0 for the strategy's choice"},
+           {"nest=\n",
+            "mapping option 'nest=\\x0a': must be nests in one line, as a tuning finds them; 'nest=' of a compile "
+            "takes a text"},
            {"colour=red", "no mapping option 'colour'; the options are " + all},
            {"quota=1,", "no mapping option ''; the options are " + all}}) {
     try {

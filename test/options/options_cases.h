@@ -30,6 +30,8 @@ inline OptionValue random_value(const Field& field, std::mt19937& random) {
     for (auto& n : numbers) n = number();
     return numbers;
   }
+  if (field.field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING)
+    return random() % 3 ? "nest of S0|S0: i" + std::to_string(random() % 10) : std::string();
   if (field.field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_BOOL) return random() % 2 == 0;
   if (field.field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_ENUM) return number();
   const auto* type = field.field->enum_type();

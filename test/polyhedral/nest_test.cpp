@@ -3,6 +3,7 @@
 #include "tc/base/error.h"
 #include "tc/polyhedral/nest/check_nest.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "test/support/expect_error.h"
@@ -74,6 +75,15 @@ const std::string tiled_text = R"(nest of I, U
           copies along n, 8 lanes, unrolled
           I: m%4 unrolled  n%24/8 unrolled  n%8 lanes
           U: k%16  m%4 unrolled  n%24/8 unrolled  n%8 lanes)";
+
+TEST_F(NestTest, OneLineWithNamesByPositionIsReadBack) {
+  const auto names = positional_nest_names(scop_, cluster_);
+  const auto nest = nest_of(scop_, cluster_, tiled());
+  const auto line = nest_line(to_string(nest, names));
+  EXPECT_EQ(line.find_first_of(",\n"), std::string::npos) << line;
+  EXPECT_EQ(line.find("C"), std::string::npos) << "the kept tensor has the name of its position\n" << line;
+  EXPECT_EQ(parse_nest(text_of_nest_line(line), names), nest) << line;
+}
 
 TEST_F(NestTest, HasATextThatIsReadBack) {
   EXPECT_EQ(text(tiled()), tiled_text);

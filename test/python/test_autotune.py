@@ -53,6 +53,20 @@ def test_the_result_and_what_the_cache_has_of_it(cache, tmp_path):
     assert other.stdout == f"True {result.best.options}\n"
 
 
+def test_nests_that_prices_propose_are_measured_and_kept(cache):
+    T = tc.define(MM, cache=cache)
+    result = tc.autotune(T.mm, A, B, cache=cache, method="price", candidates=8, progress=False)
+    nests = [c for c in result.candidates if c.options.nest]
+    assert len(nests) == 8 and {c.status for c in nests} <= {"ok", "same", "slow"}
+    # A def with other names has the same nests.
+    other = tc.define(MM.replace("M", "Rows").replace("n", "column").replace("C", "Product"), cache=cache)
+    for candidate in nests:
+        kernel = tc.compile(other.mm, A, B, options=candidate.options, cache=False)
+        assert kernel.options == candidate.options
+        np.testing.assert_array_equal(kernel(A, B), A @ B)
+    assert "column" in tc.compile(other.mm, A, B, options=nests[0].options, cache=False).nest
+
+
 def test_what_is_shown(cache):
     T = tc.define(MM)
     seen = []
@@ -242,7 +256,7 @@ def test_starts_seeds_and_checkpoints(tmp_path):
     "how, message",
     [
         (dict(effort="much"), "there are quick and full"),
-        (dict(method="annealing"), "there are genetic and random"),
+        (dict(method="annealing"), "there are genetic, random and price"),
         (dict(ranking="magic"), "there are none, model and learned"),
         (dict(starts=["tile=-1"]), "tile"),
     ],

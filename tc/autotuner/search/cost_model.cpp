@@ -7,12 +7,7 @@
 namespace tc::autotuner {
 namespace {
 
-/// How strongly weights are drawn to 0: a candidate's worth of doubt.
-constexpr double ridge = 1;
 constexpr double explored = 0.25;
-
-using Vector = std::vector<double>;
-using Triangle = std::vector<Vector>;
 
 /// The logarithm of a size, of the order of 1 for usual ones and 0 in their middle.
 double scaled_log(double number) { return (std::log2(number + 1) - 4) / 2; }
@@ -24,46 +19,14 @@ bool holds_numbers(const Gene& gene) {
                                                [](const auto& value) { return number_of(value) >= 0; });
 }
 
-/// The lower triangle L with L L^T = \p matrix, which is positive definite.
-Triangle cholesky(Triangle matrix) {
-  for (std::size_t i = 0; i < matrix.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double rest = matrix[i][j];
-      for (std::size_t k = 0; k < j; ++k) rest -= matrix[i][k] * matrix[j][k];
-      matrix[i][j] = i == j ? std::sqrt(rest) : rest / matrix[j][j];
-    }
-  return matrix;
-}
-
-/// x with \p lower \p lower^T x = \p right.
-Vector solved(const Triangle& lower, Vector right) {
-  const auto count = right.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t k = 0; k < i; ++k) right[i] -= lower[i][k] * right[k];
-    right[i] /= lower[i][i];
-  }
-  for (std::size_t i = count; i-- > 0;) {
-    for (std::size_t k = i + 1; k < count; ++k) right[i] -= lower[k][i] * right[k];
-    right[i] /= lower[i][i];
-  }
-  return right;
-}
-
 }  // namespace
 
-CostModel::CostModel(const SearchSpace& space) : space_(space) {
-  count_ = features(options::MappingOptions(), 0).size();
-  for (std::size_t i = 0; i < count_; ++i) {
-    products_.emplace_back(i + 1, 0);
-    products_[i][i] = ridge;
-  }
-  targets_.assign(count_, 0);
-  weights_.assign(count_, 0);
-}
+CostModel::CostModel(const SearchSpace& space)
+    : space_(space), correction_(features(options::MappingOptions(), 0).size()) {}
 
-Vector CostModel::features(const options::MappingOptions& options, double analytic) const {
+std::vector<double> CostModel::features(const options::MappingOptions& options, double analytic) const {
   auto choice = space_.choice(options);
-  Vector result{1, analytic > 0 ? analytic_log(analytic) - origin_ : 0};
+  std::vector<double> result{1, analytic > 0 ? analytic_log(analytic) - origin_ : 0};
   for (std::size_t i = 0; i < choice.size(); ++i) {
     const auto& gene = space_.genes()[i];
     if (!holds_numbers(gene)) {
@@ -84,24 +47,11 @@ void CostModel::learn(const options::MappingOptions& options, double analytic, d
     origin_ = analytic_log(analytic);
     learnt_ = true;
   }
-  y -= offset_;
-  auto x = features(options, analytic);
-  for (std::size_t i = 0; i < count_; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) products_[i][j] += x[i] * x[j];
-    targets_[i] += x[i] * y;
-  }
-  stale_ = true;
-}
-
-void CostModel::solve() const {
-  weights_ = solved(cholesky(products_), targets_);
-  stale_ = false;
+  correction_.learn(features(options, analytic), y - offset_);
 }
 
 double CostModel::estimate(const options::MappingOptions& options, double analytic) const {
-  if (stale_) solve();
-  auto x = features(options, analytic);
-  return std::exp(analytic_log(analytic) + offset_ + std::inner_product(x.begin(), x.end(), weights_.begin(), 0.0));
+  return std::exp(analytic_log(analytic) + offset_ + correction_.value(features(options, analytic)));
 }
 
 std::vector<std::size_t> promising(const std::vector<double>& costs, std::size_t count, std::size_t kept) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "tc/autotuner/search/ridge.h"
 #include "tc/autotuner/search/search_space.h"
 
 namespace tc::autotuner {
@@ -26,17 +27,12 @@ class CostModel {
 
  private:
   std::vector<double> features(const options::MappingOptions& options, double analytic) const;
-  void solve() const;
 
   const SearchSpace& space_;
-  std::size_t count_ = 0;                      ///< of features
-  std::vector<std::vector<double>> products_;  ///< sum of x x^T, the lower triangle
-  std::vector<double> targets_;                ///< sum of x y
+  Ridge correction_;  ///< w
   bool learnt_ = false;
   double offset_ = 0,
          origin_ = 0;  ///< of log time over analytic, and of log analytic: those of the first that was learnt
-  mutable std::vector<double> weights_;
-  mutable bool stale_ = false;  ///< weights_ do not know all that was learnt
 };
 
 /// Which \p count of the candidates with these \p costs to try, in order: the cheapest, but a quarter of them the first

@@ -100,6 +100,18 @@ Message predict(const JobContext& context, const Message& job) {
   return reply(Status::Ok, {exact_text(engine::predict_seconds(report, context.target, context.problem.threads))});
 }
 
+Message nests(const JobContext& context, const Message& job) {
+  const auto how = compile_options(context.target, job.at(1));
+  Message found;
+  for (const auto& nest : engine::nest_candidates(context.function, context.arguments, how,
+                                                  static_cast<std::size_t>(whole_number(job.at(2))))) {
+    Message terms;
+    for (auto term : nest.terms) terms.push_back(exact_text(term));
+    found.push_back(encode({nest.options.to_text(), exact_text(nest.seconds), encode(terms)}));
+  }
+  return reply(Status::Ok, {encode(found)});
+}
+
 /// The constants of the problem, in the memory that is shared.
 std::vector<engine::Constant> constants_of(const JobContext& context) {
   std::vector<engine::Constant> result;
@@ -227,6 +239,7 @@ Message dispatch(const JobContext& context, int device, const Message& job) {
   cpu::set_num_threads(context.problem.threads);
   if (job.at(0) == "reference") return reference(context, job);
   if (job.at(0) == "predict") return predict(context, job);
+  if (job.at(0) == "nests") return nests(context, job);
   if (job.at(0) == "compile") return compile_candidate(context, job);
   if (job.at(0) == "finish") return finish(context, job);
   if (job.at(0) == "measure") return measure(context, device, job);
@@ -235,6 +248,19 @@ Message dispatch(const JobContext& context, int device, const Message& job) {
 }
 
 }  // namespace
+
+std::vector<engine::NestCandidate> nests_of(const std::string& bytes) {
+  std::vector<engine::NestCandidate> result;
+  const auto parts = decode(bytes).value_or(Message());
+  for (const auto& part : parts) {
+    const auto nest = decode(part).value_or(Message());
+    const auto terms = decode(nest.at(2)).value_or(Message());
+    engine::NestCandidate found{options::MappingOptions::parse(nest.at(0)), exact_number(nest.at(1)), {}};
+    for (const auto& term : terms) found.terms.push_back(exact_number(term));
+    result.push_back(std::move(found));
+  }
+  return result;
+}
 
 Timings timings_of(const std::string& bytes) {
   const auto fields = decode(bytes).value_or(Message());

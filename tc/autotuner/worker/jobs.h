@@ -11,6 +11,7 @@
 #include "tc/autotuner/worker/timing.h"
 #include "tc/base/stage.h"
 #include "tc/base/target.h"
+#include "tc/engine/describe/nest_candidates.h"
 
 namespace tc::autotuner {
 
@@ -37,6 +38,7 @@ struct JobContext {
 ///
 ///   reference interpreted|compiled         ok                       results into the shared memory
 ///   predict <options>                      ok <seconds>
+///   nests <options> <count>                ok <nests>
 ///   compile <options> <derivation>         ok <image> <identity of the code>
 ///   finish <options>                       ok <image> <stages>      compiled with all laws
 ///   measure <image> <best> <seconds>       ok <least> <quartiles> <runs> | slow <seconds>
@@ -46,10 +48,12 @@ struct JobContext {
 /// \p device, which is a GPU if the target is one, and check results first. `best` is the time so far, in seconds, 0
 /// for none; `seconds` are for measuring. `compare` measures in rounds, in orders drawn from `seed`; timings_of()
 /// reads its reply for each image. `compile` binds the constants of the problem, and `derivation` is
-/// CompileOptions::derivation. `predict` returns engine::predict_seconds(). stages_of() reads the stages, with their
+/// CompileOptions::derivation. `predict` returns engine::predict_seconds(), `nests` engine::nest_candidates() for nests_of(). stages_of() reads the stages, with their
 /// texts, in the reply to `finish`.
 Message run_job(const JobContext& context, int device, const Message& job);
 
+/// The nests from \p bytes of the reply to `nests`.
+std::vector<engine::NestCandidate> nests_of(const std::string& bytes);
 /// The timings of an image, one for each round, from \p bytes of the reply to `compare`.
 Timings timings_of(const std::string& bytes);
 /// The stages from \p bytes of the reply to `finish`.

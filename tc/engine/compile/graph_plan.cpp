@@ -35,7 +35,7 @@ bool has_calls(const Function& function) { return function.defs && !is_call_free
 bool is_one(const Function& function, const CompileOptions& options) {
   const auto& mapping = options.mapping.values();
   return !function.defs || !options.stages.replace.empty() || !mapping.parallel_along.empty() ||
-         !mapping.vector_along.empty();
+         !mapping.vector_along.empty() || !mapping.nest.empty();
 }
 
 /// How the nodes of \p function that are run, and those that are folded, are gathered.

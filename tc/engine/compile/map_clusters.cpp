@@ -11,6 +11,7 @@
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/map_cpu/ragged_lanes.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/strategy/construct/construct.h"
@@ -101,7 +102,7 @@ std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state)
   const auto& options = state.mapping;
   bool named = !options.tile.empty() || !options.register_tile.empty() || options.unroll > 0 ||
                options.reduction_block > 0 || !options.parallel_along.empty() || !options.vector_along.empty();
-  if (named) return std::nullopt;
+  if (named || !options.nest.empty()) return std::nullopt;
   switch (state.construct) {
     case options::Construction::Rules:
       return std::nullopt;
@@ -172,15 +173,25 @@ std::string print_choice_as_nests(const LaunchState& launch) {
 }
 
 /// Takes the mappings of the clusters that \p text has a nest for; the others stay as they were chosen.
-void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
+void take_nests(CompileState& state, std::size_t index, const std::string& text, NamesOfNest names_of) {
   auto& launch = state.launches[index];
   if (!launch.dependences || !launch.cpu().mapping)
-    throw OptionsError("the replacement of stage 'nest' comes too late: a quota ran out");
-  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster))
+    throw OptionsError("the nests that were given come too late: a quota ran out");
+  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster, names_of))
     launch.cpu().mapping->clusters[number] = polyhedral::mapping_of(*launch.scop, launch.clusters[number], names, nest);
   polyhedral::check_mapping({*launch.scop, launch.clusters}, *launch.cpu().mapping);
   launch.has_own_mapping = true;
   begin_passes(state, launch);
+}
+
+void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
+  take_nests(state, index, text, polyhedral::nest_names);
+}
+
+/// The nests of the option `nest`.
+void take_nests_of_options(CompileState& state, std::size_t index) {
+  if (const auto& line = state.mapping.nest; !line.empty())
+    take_nests(state, index, polyhedral::text_of_nest_line(line), polyhedral::positional_nest_names);
 }
 
 /// One pass for one cluster. What a mapping that was given makes impossible is an OptionsError.
@@ -259,7 +270,7 @@ std::vector<LaunchStage> cluster_stages() {
       {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
       {"collapse", Phase::Choose, collapse, print_schedule, verify_scheduled},
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
-      {"nest", Phase::Choose, [](CompileState&, std::size_t) {}, print_choice_as_nests, {}, replace_nests},
+      {"nest", Phase::Choose, take_nests_of_options, print_choice_as_nests, {}, replace_nests},
   };
   const auto& passes = polyhedral::cpu_passes();
   for (std::size_t i = 0; i < passes.size(); ++i)

@@ -10,6 +10,7 @@
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
@@ -44,7 +45,7 @@ void choose(CompileState& state, std::size_t index) {
           on.plain = strategy::choose_grid_mapping(clustered, *state.target.grid, simple);
         },
         [&] { on.mapping.emplace(); });
-  bool by_price = state.construct != options::Construction::Rules;
+  bool by_price = state.construct != options::Construction::Rules && state.mapping.nest.empty();
   if (by_price && !on.mapping->clusters.empty()) choose_by_price(state, launch);
   on.mapping->clusters.resize(launch.clusters.size());
   on.plain.clusters.resize(launch.clusters.size());
@@ -64,15 +65,25 @@ polyhedral::Nest nest_of_cluster(const LaunchState& launch, std::size_t cluster)
 }
 
 /// Takes the mappings of the clusters that \p text has a nest for; the others stay as they were chosen.
-void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
+void take_nests(CompileState& state, std::size_t index, const std::string& text, NamesOfNest names_of) {
   auto& launch = state.launches[index];
   auto& on = launch.grid();
-  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster)) {
+  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster, names_of)) {
     on.mapping->clusters[number] = polyhedral::grid_mapping_of(*launch.scop, launch.clusters[number], names, nest);
     on.plain.clusters[number] = {};
   }
   polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, *on.mapping, *state.target.grid);
   launch.has_own_mapping = true;
+}
+
+void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
+  take_nests(state, index, text, polyhedral::nest_names);
+}
+
+/// The nests of the option `nest`.
+void take_nests_of_options(CompileState& state, std::size_t index) {
+  if (const auto& line = state.mapping.nest; !line.empty())
+    take_nests(state, index, polyhedral::text_of_nest_line(line), polyhedral::positional_nest_names);
 }
 
 std::string print_choice(const LaunchState& launch) { return polyhedral::to_string(*launch.grid().mapping); }
@@ -241,7 +252,7 @@ std::vector<LaunchStage> kernel_stages() {
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
       {"nest",
        Phase::Choose,
-       [](CompileState&, std::size_t) {},
+       take_nests_of_options,
        [](const LaunchState& launch) { return print_nests(launch, nest_of_cluster); },
        {},
        replace_nests},

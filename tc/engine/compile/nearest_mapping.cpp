@@ -27,7 +27,7 @@ std::optional<options::MappingOptions> nearest_mapping(const Function& function,
   const auto nearest = options.cache->nearest(key, machine_kind_of(options.target).circumstances(options.target));
   if (!nearest) return std::nullopt;
   const std::vector<std::string> none;
-  return nearest->entry.options.with("parallel_along", none).with("vector_along", none);
+  return nearest->entry.options.with("parallel_along", none).with("vector_along", none).with_nest("");
 }
 
 }  // namespace tc::engine

@@ -212,7 +212,7 @@ std::string print_nests(const LaunchState& launch, const ChosenNest& chosen) {
 }
 
 std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchState& launch, const std::string& text,
-                                      const ChosenNest& chosen) {
+                                      const ChosenNest& chosen, NamesOfNest names_of) {
   std::vector<NestOfCluster> result;
   for (const auto& section : polyhedral::nest_sections(text)) {
     const auto has_it = [&](const LaunchState& each) { return cluster_of(each, section.statements).has_value(); };
@@ -222,7 +222,7 @@ std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchSta
                              print_nests(launch, chosen)));
     const auto number = cluster_of(launch, section.statements);
     if (!number) continue;
-    const auto names = polyhedral::nest_names(*launch.scop, launch.clusters[*number]);
+    const auto names = names_of(*launch.scop, launch.clusters[*number]);
     const auto nest = polyhedral::parse_nest(section.text, names, section.first_line);
     check_machine(state, section, nest);
     polyhedral::check_nest(*launch.scop, launch.clusters[*number], names, nest);

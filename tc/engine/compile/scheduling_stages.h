@@ -26,6 +26,8 @@ using ChosenNest = std::function<polyhedral::Nest(const LaunchState&, std::size_
 /// The nests of all clusters of \p launch, one below the other.
 std::string print_nests(const LaunchState& launch, const ChosenNest& chosen);
 
+using NamesOfNest = polyhedral::NestNames (*)(const polyhedral::Scop&, const polyhedral::ClusterView&);
+
 struct NestOfCluster {
   std::size_t cluster = 0;  ///< of a launch
   polyhedral::NestNames names;
@@ -34,8 +36,10 @@ struct NestOfCluster {
 
 /// The nests of \p text that are of clusters of \p launch; they keep the laws (check_nest.h). Throws OptionsError where one
 /// does not, is for another kind of machine, or is of no launch's cluster.
+///
+/// \p names_of gives the names in it: nest_names, or positional_nest_names.
 std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchState& launch, const std::string& text,
-                                      const ChosenNest& chosen);
+                                      const ChosenNest& chosen, NamesOfNest names_of);
 
 /// Replaces the scop of \p launch by the same one with its coincident members gathered, and finds its clusters.
 void gather_clusters(LaunchState& launch);

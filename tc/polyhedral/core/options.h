@@ -50,6 +50,7 @@ struct MappingOptions {
   std::int64_t reduction_parts =
       0;                         ///< parts of a reduction that run beside each other; 1: none, 0: the strategy chooses
   bool batch_invariant = false;  ///< the order of a sum depends on the lengths of its reductions alone
+  std::string nest;              ///< of some clusters, in one line (nest_line.h); "": the strategy chooses
 
   bool operator==(const MappingOptions&) const = default;
 };

@@ -72,6 +72,18 @@ int NestNames::position(const std::string& id) const {
   return -1;
 }
 
+std::string NestNames::shown(const std::string& name) const {
+  for (const auto& [of_scop, of_text] : tensors)
+    if (of_scop == name) return of_text;
+  return name;
+}
+
+std::string NestNames::tensor(const std::string& shown) const {
+  for (const auto& [of_scop, of_text] : tensors)
+    if (of_text == shown) return of_scop;
+  return shown;
+}
+
 NestNames nest_names(const Scop& scop, const ClusterView& cluster) {
   NestNames result;
   for (const auto& entry : cluster.statements) {
@@ -83,6 +95,24 @@ NestNames nest_names(const Scop& scop, const ClusterView& cluster) {
   if (!cluster.in_strips()) return result;
   for (int iterator : cluster.statements.front().around)
     result.around.push_back(result.statements.front().iterators.at(static_cast<std::size_t>(iterator)));
+  return result;
+}
+
+NestNames positional_nest_names(const Scop& scop, const ClusterView& cluster) {
+  NestNames result;
+  const auto numbered = [](const char* letter, std::size_t count) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back(str(letter, i));
+    return names;
+  };
+  for (const auto& entry : cluster.statements) {
+    const auto& statement = scop.statement(entry.id);
+    result.statements.push_back(
+        {entry.id, numbered("i", statement.iterators.size()), numbered("r", statement.reads.size())});
+  }
+  result.members = numbered("m", cluster.members.size());
+  if (cluster.in_strips()) result.around = numbered("a", cluster.around.size());
+  for (std::size_t t = 0; t < scop.tensors.size(); ++t) result.tensors.emplace_back(scop.tensors[t].name, str("t", t));
   return result;
 }
 

@@ -42,7 +42,7 @@ class Printer {
  private:
   std::string print(const NestLoop& loop) const { return print_loop(loop, -1); }
   std::string print(const NestKeep& keep) const {
-    return (keep.is_temporary ? "keep temporary " : "keep ") + keep.tensor;
+    return (keep.is_temporary ? "keep temporary " : "keep ") + names_.shown(keep.tensor);
   }
   std::string print(const NestSeparate&) const { return "separate full tiles"; }
   std::string print(const NestAdded& added) const {

@@ -211,7 +211,7 @@ class LineReader {
 
   NestKeep keep() {
     const bool is_temporary = take("temporary");
-    return {word("a tensor"), is_temporary};
+    return {names_.tensor(word("a tensor")), is_temporary};
   }
   NestSeparate separate() {
     expect("full");

@@ -1,6 +1,7 @@
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tc/base/count_product.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
@@ -62,6 +63,20 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
     if (auto price = grid_price(priced, mapping); price.seconds < best.price.seconds) best = {mapping, price};
   best = with_fewer_blocks(priced, best);
   return best.price.seconds < least_share * by_rules.price.seconds ? best : by_rules;
+}
+
+std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& scop,
+                                                        const polyhedral::ClusterView& cluster, const Target& target,
+                                                        const polyhedral::MappingOptions& options,
+                                                        const OperationsOfBodies& bodies, std::size_t count) {
+  const PricedCluster priced(scop, cluster, target, bodies);
+  std::vector<PricedGridMapping> result;
+  for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options))
+    if (auto price = grid_price(priced, mapping); std::isfinite(price.seconds)) result.push_back({mapping, price});
+  std::sort(result.begin(), result.end(),
+            [](const auto& a, const auto& b) { return a.price.seconds < b.price.seconds; });
+  result.resize(std::min(result.size(), count));
+  return result;
 }
 
 polyhedral::GridMapping cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,

@@ -22,6 +22,12 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
                                         const Target& target, const polyhedral::MappingOptions& options,
                                         const OperationsOfBodies& bodies);
 
+/// What is possible for \p cluster beside what rules choose, the cheapest first: at most \p count.
+std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& scop,
+                                                        const polyhedral::ClusterView& cluster, const Target& target,
+                                                        const polyhedral::MappingOptions& options,
+                                                        const OperationsOfBodies& bodies, std::size_t count);
+
 /// The mappings of all clusters of \p clustered.
 polyhedral::GridMapping cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
                                               const polyhedral::MappingOptions& options,

@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "tc/base/contains.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/construct/mapping_moves.h"
 #include "tc/strategy/construct/printed_gensor.h"
 #include "tc/strategy/cost/parallel_work.h"
@@ -95,6 +97,26 @@ class Search {
     for (const auto& [key, known] : known_)
       if (known.seconds <= limit && (!chosen || rank(known) < rank(*chosen))) chosen = &known;
     return result(chosen->state);
+  }
+
+  /// The \p count cheapest states with different nests, the cheapest first.
+  std::vector<Construction> cheapest(std::size_t count) {
+    std::vector<std::pair<double, const MappingState*>> order;
+    for (const auto& [key, known] : known_) order.emplace_back(known.seconds, &known.state);
+    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Construction> result;
+    std::vector<polyhedral::Nest> nests;
+    for (const auto& [seconds, state] : order) {
+      if (result.size() == count) break;
+      auto made = this->result(*state);
+      auto nest = nest_of(space_.prices.nests, made.mapping);
+      if (contains(nests, nest)) continue;
+      nests.push_back(std::move(nest));
+      result.push_back(std::move(made));
+    }
+    std::sort(result.begin(), result.end(),
+              [](const auto& a, const auto& b) { return a.price.seconds < b.price.seconds; });
+    return result;
   }
 
   Construction result(const MappingState& state) const {
@@ -267,6 +289,13 @@ Construction construct(const MappingSpace& space, ConstructionPolicy policy, std
       return search.result(state_of_chain(space, printed::run_chain(space, false, random)));
   }
   return search.result();
+}
+
+std::vector<Construction> cheapest_mappings(const MappingSpace& space, std::int64_t buffer_bytes,
+                                            const std::vector<MappingState>& given, std::size_t count) {
+  Search search(space, buffer_bytes);
+  best_first(space, starts(space, given), search);
+  return search.cheapest(count);
 }
 
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,

@@ -37,7 +37,12 @@ struct Construction {
 Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
                        std::uint64_t seed = 1, const std::vector<MappingState>& starts = {});
 
-/// The same for \p cluster of \p scop with \p bodies. The search also begins at the choice of the rules
+/// Of the mappings that BestFirst meets from plain loops and \p starts, the \p count cheapest, the cheapest first. Those
+/// with the same nest are one.
+std::vector<Construction> cheapest_mappings(const MappingSpace& space, std::int64_t buffer_bytes,
+                                            const std::vector<MappingState>& starts, std::size_t count);
+
+/// What construct() finds for \p cluster of \p scop with \p bodies. The search also begins at the choice of the rules
 /// (choose_mapping.h), without options and with \p nearest, if these are states. The choice of the rules stays unless
 /// the price of the result is at most least_gain() of its price (machine_rates.h). It also stays if it uses matrix
 /// registers or dot products, which states cannot represent, and for Descent if the cluster has fewer than 65536
