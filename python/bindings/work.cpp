@@ -52,7 +52,8 @@ py::dict dict_of(const strategy::GridPrice& price) {
                  "functions"_a = seconds(price.functions), "units"_a = seconds(price.units),
                  "shared memory"_a = seconds(price.rounds), "from L2"_a = seconds(price.l2),
                  "latency"_a = seconds(price.latency), "starts"_a = seconds(price.starts), "memory"_a = price.memory);
-  return py::dict("seconds"_a = price.seconds, "occupancy"_a = price.occupancy, "terms"_a = terms);
+  return py::dict("seconds"_a = price.seconds, "occupancy"_a = price.occupancy, "terms"_a = terms,
+                  "bytes"_a = py::dict("L2"_a = price.l2_bytes, "memory"_a = price.memory_bytes));
 }
 
 py::dict dict_of(const engine::WorkReport& report) {

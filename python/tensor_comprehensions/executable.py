@@ -202,7 +202,8 @@ class Executable(_core.Executable):
             compulsory_bytes    minimum bytes of the arguments: each byte once
             tensors             the same for each tensor, with its "unique" bytes
             intensity           FLOPs per byte between L3 and memory
-            not_predicted       why there are no bytes, or None
+            prices              of each group of fused statements, or kernel: "seconds", its "terms", for a GPU its "bytes"
+            not_predicted       why there are no bytes between caches, or None
         """
         return self._report._as_dict()
 

@@ -161,6 +161,19 @@ TEST_F(GridPriceTest, WhatIsTouchedAgainComesOnce) {
   EXPECT_LT(of_a.once, 1.1 * 256 * 4 / 32);
 }
 
+/// Bytes are those of all blocks: each operand of a tiled product comes once for each column, or row, of tiles.
+TEST_F(GridPriceTest, BytesAreThoseOfAllBlocks) {
+  const auto price = grid_price(product(1024, 512), mapping(tiled + in_blocks + "stage C"));
+  const double operand = 1024 * 512 * 4, result = 1024 * 1024 * 4;
+  EXPECT_LE(price.l2_bytes, 2 * 16 * operand + result);
+  EXPECT_GE(price.l2_bytes, 2 * operand + result);
+  EXPECT_EQ(price.memory_bytes, 0) << "the second cache keeps all";
+  const auto large =
+      grid_price(copy(8192), mapping("grid 32x8192, block 256, member 0 tile 1 blocks y, member 1 tile 256 "
+                                     "blocks x threads x"));
+  EXPECT_EQ(large.memory_bytes, 2.0 * 8192 * 8192 * 4);
+}
+
 TEST_F(GridPriceTest, CopiesThatHaveNoRoomAreNotPossible) {
   auto how = mapping(tiled + in_blocks + "stage C");
   auto cluster = product(1024, 512);

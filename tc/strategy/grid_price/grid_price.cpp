@@ -166,13 +166,16 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::Nest& nest)
   auto units = counts.products / rates.products + counts.group_products / rates.group_products;
   result.units = busy * units;
   result.rounds = busy * (counts.cache_rounds + counts.shared_rounds) / rates.rounds;
-  result.l2 = busy * far_sectors(counts, result) * static_cast<double>(limits.sector_bytes) / rates.l2_bytes;
+  const auto far_bytes = far_sectors(counts, result) * static_cast<double>(limits.sector_bytes);
+  result.l2 = busy * far_bytes / rates.l2_bytes;
+  result.l2_bytes = static_cast<double>(blocks) * far_bytes;
   result.starts = static_cast<double>(blocks) / rates.blocks * rates.hertz;
   auto alone = std::max({counts.instructions / rates.instructions, counts.operations / rates.operations, units,
                          (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
   result.latency = result.waves * waits(cluster, nest, counts, alone, result.resident, rates);
   result.sector_share = share_of_sectors(counts);
-  result.memory = memory_bytes(cluster, counts, result) / rates.memory_bytes;
+  result.memory_bytes = memory_bytes(cluster, counts, result);
+  result.memory = result.memory_bytes / rates.memory_bytes;
   auto cycles = largest(result);
   auto longest = std::max(cycles / rates.hertz, result.memory);
   result.seconds = rates.launch + longest + exposed_share * (sum(result) / rates.hertz + result.memory - longest);
@@ -193,7 +196,8 @@ std::string to_string(const GridPrice& price) {
   auto us = [&](double cycles) { return cycles / price.hertz * 1e6; };
   out << price.seconds * 1e6 << " us: grid " << price.shape.blocks() << " blocks of " << price.shape.threads()
       << " threads, " << price.resident << " at once on a multiprocessor (occupancy " << price.occupancy << "), "
-      << price.waves << " waves; memory " << price.memory * 1e6 << ", l2 " << us(price.l2)
+      << price.waves << " waves; memory " << price.memory * 1e6 << " (" << price.memory_bytes / 1e3 << " kB), l2 "
+      << us(price.l2) << " (" << price.l2_bytes / 1e3 << " kB)"
       << ", first cache and shared memory " << us(price.rounds) << " (" << price.sector_share
       << " of the sectors differ), instructions " << us(price.instructions) << ", operations " << us(price.operations)
       << ", functions " << us(price.functions);

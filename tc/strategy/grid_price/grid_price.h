@@ -17,13 +17,14 @@ struct GridPrice {
   double waves = 1;         ///< rounds of resident blocks until all have run
   double instructions = 0;  ///< cycles of warps' instructions, of lanes' additions and multiplications, of functions
   double operations = 0, functions = 0;
-  double units = 0;         ///< cycles of the units for matrices
-  double rounds = 0;        ///< cycles of the first cache and of the banks of shared memory
-  double l2 = 0;            ///< cycles of the bytes that come from the second cache
-  double latency = 0;       ///< cycles of what a thread waits for and nothing else of its multiprocessor hides
-  double starts = 0;        ///< cycles in which the machine begins all blocks, one after the other
-  double memory = 0;        ///< seconds of the bytes that come from memory, or go there
-  double sector_share = 1;  ///< bytes that are asked for once, over those of all sectors that are moved
+  double units = 0;    ///< cycles of the units for matrices
+  double rounds = 0;   ///< cycles of the first cache and of the banks of shared memory
+  double l2 = 0;       ///< cycles of the bytes that come from the second cache
+  double latency = 0;  ///< cycles of what a thread waits for and nothing else of its multiprocessor hides
+  double starts = 0;   ///< cycles in which the machine begins all blocks, one after the other
+  double memory = 0;   ///< seconds of the bytes that come from memory, or go there
+  double l2_bytes = 0, memory_bytes = 0;  ///< that all blocks ask the second cache for, and it asks memory for
+  double sector_share = 1;                ///< bytes that are asked for once, over those of all sectors that are moved
   double hertz = 1;
   double seconds = 0;  ///< with the launch
 };
