@@ -28,8 +28,9 @@ CASES = (
 )
 METHODS = ("genetic", "random")
 RANKINGS = ("none", "model", "learned")
-GAINS, COMPARISON, RANKING = "gains", "methods", "rankings"
-PARTS = (GAINS, COMPARISON, RANKING)
+GAINS, COMPARISON, RANKING, PRICES = "gains", "methods", "rankings", "prices"
+PARTS = (GAINS, COMPARISON, RANKING, PRICES)
+PRICED_CANDIDATES = 16  # that a search by price measures, where a genetic one has a budget
 UNMEASURED = {"default": "default", "constructed": "construct"}  # options that need no measurement, by the name in a row
 FINAL_SECONDS = 4.0
 WARM_SECONDS = 0.01  # of calls before each sample of the final table
@@ -114,12 +115,35 @@ def gains_row(case: Case, job: Job, inputs: tuple) -> dict:
     return {**facts(case, job, result), **{name: each._asdict() for name, each in times.items()}}
 
 
+def fastest(result) -> str:
+    """The options of the fastest candidate, as the search measured it."""
+    return str(min((each for each in result.candidates if each.status in ("ok", "same")), key=lambda each: each.time).options)
+
+
+def prices_row(case: Case, job: Job, inputs: tuple) -> dict:
+    """The times of the kernels that a search by price finds in a few measurements, and that a genetic one finds in the budget, in turns with
+    the default one."""
+    function = tc.define(case.text)[case.entry]
+    few = {"method": "price", "candidates": PRICED_CANDIDATES, "seed": job.seed}
+    many = {"method": "genetic", "budget": job.budget, "seed": job.seed}
+    found = {how["method"]: tc.autotune(function, *inputs, **how, cache=False, progress=False) for how in (few, many)}
+    options = {"default": "default", **{method: fastest(result) for method, result in found.items()}}
+    kernels = {name: tc.compile(function, *inputs, options=each or "default", cache=False) for name, each in options.items()}
+    calls = {name: (lambda kernel=kernel: kernel(*inputs)) for name, kernel in kernels.items()}
+    times, _ = measure.interleaved(calls, {}, FINAL_SECONDS, job.threads[0], WARM_SECONDS)
+    measured = {f"{method}_candidates": len(result.candidates) - 1 for method, result in found.items()}
+    seconds = {f"{method}_elapsed": result.elapsed for method, result in found.items()}
+    row = {**facts(case, job, found["price"]), "found": options, **measured, **seconds}
+    return {**row, **{name: each._asdict() for name, each in times.items()}}
+
+
 def child(case: Case, job: Job, connection) -> None:
     """Tunes in a process of its own, and sends the row or why there is none."""
     try:
         inputs = case.draw()
         with torch.no_grad():
-            row = gains_row(case, job, inputs) if job.part == GAINS else facts(case, job, tuned(case, job, inputs))
+            rows = {GAINS: gains_row, PRICES: prices_row}
+            row = rows[job.part](case, job, inputs) if job.part in rows else facts(case, job, tuned(case, job, inputs))
         connection.send([row])
     except Exception as error:
         text = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -138,6 +162,8 @@ def jobs_of(args) -> List[Job]:
         jobs += [
             Job(RANKING, args.method_budget, "genetic", seed, threads, ranking) for seed in range(args.seeds) for ranking in RANKINGS
         ]
+    if args.part == PRICES:
+        jobs += [Job(PRICES, args.budget, "price", 0, threads)]
     return jobs
 
 
@@ -181,7 +207,7 @@ def default_result() -> str:
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="tune.py", description="Tunes cases of the suite and tells what it gains.")
-    p.add_argument("--part", choices=PARTS, help="gains: default, tuned, torch; methods: genetic against random; without it both. rankings: of candidates")
+    p.add_argument("--part", choices=PARTS, help="gains: default, tuned, torch; methods: genetic against random; without it both. rankings: of candidates. prices: few nests by price against many options by genes")
     p.add_argument("--cases", action="append", default=[], metavar="PATTERN", help="cases by name; repeatable (eight)")
     p.add_argument("--budget", type=float, default=60, help="seconds of each tuning of the gains (60)")
     p.add_argument("--method-budget", type=float, default=15, help="seconds of each tuning of the methods (15)")

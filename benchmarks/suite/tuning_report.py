@@ -29,6 +29,9 @@ def line(row: dict) -> str:
     if row["status"] != "ok":
         return f"{row['case']}: {row['status']}"
     found = f"{row['candidates']} candidates, 95 % after {row['seconds_to_95_percent']:.0f} s"
+    if "price" in row:
+        times = ", ".join(f"{name} {milliseconds(row[name])} ms" for name in ("default", "price", "genetic"))
+        return f"{row['case']}: {times}; {row['price_candidates']} and {row['genetic_candidates']} candidates, {row['price_elapsed']:.0f} and {row['genetic_elapsed']:.0f} s"
     if "tuned" not in row:
         return f"{row['case']}: {row['speedup']:.2f}x, {found}"
     times = ", ".join(f"{name} {milliseconds(row[name])} ms" for name in ("default", "constructed", "tuned", "torch"))
@@ -136,6 +139,34 @@ def methods_table(rows: List[dict]) -> List[str]:
     ]
 
 
+def prices_table(rows: List[dict]) -> List[str]:
+    """What a search by price finds in a few measurements, beside a genetic search with a budget."""
+    lines = [
+        f"## Nests by price against options by genes, {rows[0]['key'][4]:g} s for genes",
+        "",
+        "| case | default ms | price ms | genetic ms | default / price | genetic / price | candidates: price | genetic | seconds: price | genetic |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+
+    def over(row: dict, name: str) -> float:
+        return row[name]["median"] / row["price"]["median"]
+
+    for row in rows:
+        lines.append(
+            f"| {row['case']} | {' | '.join(milliseconds(row[name]) for name in ('default', 'price', 'genetic'))} "
+            f"| {over(row, 'default'):.2f} | {over(row, 'genetic'):.2f} | {row['price_candidates']} | {row['genetic_candidates']} "
+            f"| {row['price_elapsed']:.0f} | {row['genetic_elapsed']:.0f} |"
+        )
+    gain, share = (geomean(over(row, name) for row in rows) for name in ("default", "genetic"))
+    return [
+        *lines,
+        "",
+        f"Geometric means: the search by price gives {gain:.3f} times the default's speed, and {share:.3f} times the speed that genes find. Kernels are the fastest "
+        "candidates of each search, measured in turns in one process.",
+        "",
+    ]
+
+
 def seconds_to(row: dict, time: float) -> Optional[float]:
     """Seconds until a tuning had found a kernel that takes `time` or less."""
     return next((at for at, found in row["convergence"] if found <= time), None)
@@ -166,13 +197,15 @@ def page(result: dict) -> str:
     """The whole result as Markdown."""
     m = result["machine"]
     lines = ["# Tuning", "", f"{m['processor']}, {m['cores']} cores, `{m['target']}`, torch {m['torch']}.", ""]
-    gains, methods, rankings = (rows_of(result, part) for part in ("gains", "methods", "rankings"))
+    gains, methods, rankings, prices = (rows_of(result, part) for part in ("gains", "methods", "rankings", "prices"))
     if gains:
         lines += gains_table(gains)
     if methods:
         lines += methods_table(methods)
     if rankings:
         lines += rankings_table(rankings)
+    if prices:
+        lines += prices_table(prices)
     failed = [row for row in result["rows"] if row["status"] != "ok"]
     lines += [f"* {row['case']}: {row['status']}" for row in failed]
     return "\n".join(lines).rstrip() + "\n"

@@ -28,6 +28,9 @@ def fake(case, job, connection):
     }  # fmt: skip
     if job.part == tuning.GAINS:
         row.update(tuned=time_of(1e-3), constructed=time_of(1.25e-3), default=time_of(2e-3), torch=time_of(4e-3))
+    if job.part == tuning.PRICES:
+        row.update(default=time_of(3e-3), price=time_of(1.5e-3), genetic=time_of(2e-3), price_elapsed=8.0, genetic_elapsed=60.0)
+        row.update(price_candidates=16, genetic_candidates=200)
     connection.send([row])
 
 
@@ -59,6 +62,14 @@ def test_rankings_are_compared_by_the_time_to_what_the_best_found(tmp_path):
     run(path, "--part", "rankings", "--seeds", "1", "--cases", "matmul/nn-1024")
     page = path.with_suffix(".md").read_text()
     assert "| matmul/nn-1024 | 0 | 2.00 | never | 2.00 | never | 2.00 | 2 s |" in page
+
+
+def test_nests_by_price_are_compared_with_options_by_genes(tmp_path):
+    path = tmp_path / "result.json"
+    run(path, "--part", "prices", "--cases", "matmul/nn-1024")
+    page = path.with_suffix(".md").read_text()
+    assert "| matmul/nn-1024 | 3 ± 2% | 1.5 ± 2% | 2 ± 2% | 2.00 | 1.33 | 16 | 200 | 8 | 60 |" in page
+    assert "2.000 times the default's speed, and 1.333 times the speed that genes find" in page
 
 
 def test_a_run_goes_on_where_it_failed(tmp_path):
