@@ -140,8 +140,8 @@ TEST(Supervise, AProcessEndsWithoutWhatItLeftBehind) {
 TEST(Supervise, AProcessEndsWhileItCompiles) {
   auto end = [](int milliseconds) {
     std::thread([] {
-      const auto function = define(mm).functions[0];
       try {
+        const auto function = define(mm).functions[0];
         for (std::int64_t n = 64;; ++n)
           compile(function, {contiguous(DType::Float32, {n, 30}), contiguous(DType::Float32, {30, n})});
       } catch (const CancelledError&) {

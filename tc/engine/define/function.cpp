@@ -10,6 +10,7 @@
 #include "tc/engine/define/late_inlining.h"
 #include "tc/engine/define/specialise.h"
 #include "tc/engine/define/typed_errors.h"
+#include "tc/engine/supervise/left_behind.h"
 #include "tc/graph/bind.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
@@ -391,6 +392,8 @@ std::vector<TensorInfo> infer_outputs(const Function& function, const std::vecto
 }  // namespace
 
 Module define(const std::string& text, const std::string& name, const StageOptions<DefineState>& options) {
+  // Ranges are inferred by libHalide, whose statics end with the process.
+  const AtWork at_work(options.cancellation);
   return with_typed_errors(
       "define", [&] { return reproduction_of(text); }, [&] { return run_define_stages(text, name, options); });
 }

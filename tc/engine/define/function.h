@@ -73,7 +73,8 @@ const std::vector<Stage<DefineState>>& define_stages();
 
 /// The defs of \p text. \p name stands for the text in messages.
 /// Throws SyntaxError or SemanticError with every independent error of the text, or the first hundred; CancelledError
-/// and ResourceError according to options.cancellation. Time and memory are linear in the text and its inlined calls.
+/// and ResourceError according to options.cancellation, and CancelledError at the end of the process. Time and memory
+/// are linear in the text and its inlined calls.
 Module define(const std::string& text, const std::string& name = "<tc>", const StageOptions<DefineState>& options = {});
 
 /// A return as a caller sees it: 0-based and dense, its first element being the one at `mins`.

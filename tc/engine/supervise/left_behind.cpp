@@ -214,11 +214,13 @@ void end_work(pid_t thread) {
   all.count_left();
 }
 
-AtWork::AtWork(const Cancellation& cancellation) {
-  begin_work(::gettid(), [cancellation] { cancellation.cancel(); });
+AtWork::AtWork(const Cancellation& cancellation) : is_inside_(at_work().count(::gettid()) > 0) {
+  if (!is_inside_) begin_work(::gettid(), [cancellation] { cancellation.cancel(); });
 }
 
-AtWork::~AtWork() { end_work(::gettid()); }
+AtWork::~AtWork() {
+  if (!is_inside_) end_work(::gettid());
+}
 
 void stop_all_work() {
   for (auto& [thread, work] : at_work()) work.stop();

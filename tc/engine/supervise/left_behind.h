@@ -20,13 +20,17 @@ void begin_work(pid_t thread, std::function<void()> stop);
 void note_work();
 /// Removes the calling thread, \p thread, from the working threads.
 void end_work(pid_t thread);
-/// Registers the calling thread as working for its own lifetime; the thread obeys \p cancellation.
+/// Registers the calling thread as working for its own lifetime; the thread obeys \p cancellation. Inside of other work of the
+/// thread it does nothing.
 class AtWork {
  public:
   explicit AtWork(const Cancellation& cancellation);
   ~AtWork();
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
+
+ private:
+  bool is_inside_ = false;
 };
 /// Requests all work to stop, and halts threads that have not stopped after 100 ms.
 void stop_all_work();
