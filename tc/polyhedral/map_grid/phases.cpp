@@ -47,7 +47,7 @@ Touched touched(const GridKernel& kernel) {
 /// The pairs of blocks { of the one phase -> of the other } that touch one element, at least one of them writing.
 isl::union_map conflict(const Touched& a, const Touched& b) {
   auto pairs = a.written.reverse().apply_range(b.all).unite(a.all.reverse().apply_range(b.written));
-  return pairs.subtract(call(pairs.ctx(), isl_union_set_identity, pairs.domain().release()));
+  return pairs.intersect(isl::union_map(pairs.ctx(), "{ [a] -> [b] : a != b }"));
 }
 
 std::vector<Touched> touched(const std::vector<GridKernel>& kernels) {
