@@ -170,6 +170,17 @@ TEST_F(MapToGrid, WarpsNeedTheirOwnBarrierOnly) {
   auto broken = warp;
   broken.block = {64, 1, 1};
   EXPECT_NO_THROW(verify_threads(broken));
+  broken.warp_size = 16;
+  EXPECT_TRUE(rejects([&] { verify_threads(broken); }, "no barrier separates two threads"));
+}
+
+TEST_F(MapToGrid, ThreadsThatWriteOneElementAtOnceBreakALaw) {
+  auto scop = ScopBuilder(context()).output("C", {1}).statement("S[i] : 0 <= i < 8", "C[0]").scop();
+  scop.schedule = build::domain(ctx(), "{ S[i] : 0 <= i < 8 }");
+  isl::union_pw_aff one(ctx(), "{ S[i] -> [(i)] }"), zero(ctx(), "{ S[i] -> [(0)] }");
+  GridKernel kernel{scop, {three_coordinates({zero, zero, zero}), three_coordinates({one, zero, zero})}};
+  kernel.block = {8, 1, 1};
+  EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "two threads touch what one of them writes at once"));
 }
 
 TEST_F(MapToGrid, BlocksThatShareWhatTheyWriteBreakALaw) {

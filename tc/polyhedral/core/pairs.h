@@ -15,9 +15,36 @@ inline isl::union_map at_equal(const isl::union_map& pairs, const isl::multi_uni
   return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), function.copy());
 }
 
-/// The pairs of instances of which the time of the one in \p first is lexicographically before that of the other in \p second.
-inline isl::union_map earlier(const isl::union_map& first, const isl::union_map& second) {
-  return call(first.ctx(), isl_union_map_lex_lt_union_map, first.copy(), second.copy());
+/// The part of \p time of the statements of \p instances.
+inline isl::union_map times_of(const isl::union_set& instances, const isl::union_map& time) {
+  return time.intersect_domain(call(instances.ctx(), isl_union_set_universe, instances.copy()));
+}
+
+/// Those of \p pairs that \p related(times of the one side, times of the other) has, for the pairs of each two statements.
+///
+/// Only times of statements that a pair has are related: a schedule has many more.
+template <typename Related>
+isl::union_map of_times(const isl::union_map& pairs, const isl::union_map& time, const Related& related) {
+  auto result = isl::union_map::empty(pairs.ctx());
+  pairs.foreach_map([&](const isl::map& map) {
+    auto first = times_of(map.domain().to_union_set(), time), second = times_of(map.range().to_union_set(), time);
+    result = result.unite(related(first, second).intersect(map.to_union_map()));
+  });
+  return result;
+}
+
+/// Those of \p pairs whose first side is lexicographically before the second in \p time, { instance -> [t] }.
+inline isl::union_map in_order(const isl::union_map& pairs, const isl::union_map& time) {
+  return of_times(pairs, time, [](const isl::union_map& first, const isl::union_map& second) {
+    return call(first.ctx(), isl_union_map_lex_lt_union_map, first.copy(), second.copy());
+  });
+}
+
+/// Those of \p pairs whose two sides have the same \p time.
+inline isl::union_map at_once(const isl::union_map& pairs, const isl::union_map& time) {
+  return of_times(pairs, time, [](const isl::union_map& first, const isl::union_map& second) {
+    return first.apply_range(second.reverse());
+  });
 }
 
 }  // namespace tc::polyhedral

@@ -137,8 +137,7 @@ isl::union_map forward_pairs(const isl::schedule& schedule, const isl::union_map
   auto domain = schedule.domain();
   bool has_extensions = !pairs.domain().unite(pairs.range()).is_subset(domain);
   if (!has_extensions) return forward_below(schedule.root(), pairs);
-  auto time = sequential_time(schedule);
-  return pairs.intersect(call(pairs.ctx(), isl_union_map_lex_lt_union_map, time.copy(), time.copy()));
+  return in_order(pairs, sequential_time(schedule));
 }
 
 }  // namespace tc::polyhedral

@@ -1,4 +1,6 @@
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
@@ -34,7 +36,7 @@ class KernelBuffer {
       for (const auto& read : statement.reads) add(statement, read, false);
     }
     check_nothing_goes_past();
-    auto served = of_writes(kept_).apply_range(of_reads(kept_).reverse()).intersect(earlier(time_, time_));
+    auto served = in_order(of_writes(kept_).apply_range(of_reads(kept_).reverse()), time_);
     auto unserved = reads_.subtract(served.range());
     if (!unserved.is_empty()) fail(str("nothing is written before the read ", sample(unserved)));
     check_overwritten(served);
@@ -91,10 +93,12 @@ class KernelBuffer {
     auto others = of_writes(places_)
                       .apply_range(of_reads(places_).reverse())
                       .subtract(of_writes(elements_).apply_range(of_reads(elements_).reverse()));
+    others = in_order(others, time_);
     if (others.is_empty()) return;
     auto last = call(scop_.ctx(), isl_union_map_lexmax, served.reverse().apply_range(time_).release());
-    auto since = call(scop_.ctx(), isl_union_map_lex_ge_union_map, time_.copy(), last.copy());
-    auto lost = others.intersect(earlier(time_, time_)).intersect(since);
+    auto writes = times_of(others.domain(), time_);
+    auto since = call(scop_.ctx(), isl_union_map_lex_ge_union_map, writes.copy(), last.copy());
+    auto lost = others.intersect(since);
     if (!lost.is_empty()) fail(str("the place of an element is written before it is read: ", first_pair(lost)));
   }
 
@@ -111,10 +115,13 @@ class KernelBuffer {
 }  // namespace
 
 void verify_kernel_promotion(const GridKernel& kernel) {
-  auto time = in_all_threads(sequential_time(kernel.scop.schedule));
+  std::vector<std::string> buffers;
   for (const auto& tensor : kernel.scop.tensors)
     if (tensor.storage == Tensor::Storage::Local && (tensor.shared || tensor.in_registers))
-      KernelBuffer(kernel, tensor.name, time).run();
+      buffers.push_back(tensor.name);
+  if (buffers.empty()) return;
+  auto time = in_all_threads(sequential_time(kernel.scop.schedule));
+  for (const auto& buffer : buffers) KernelBuffer(kernel, buffer, time).run();
 }
 
 }  // namespace tc::polyhedral

@@ -224,21 +224,20 @@ class Separation {
 };
 
 /// What an asynchronous copy writes is touched again only after a wait for it; by another thread after a barrier that
-/// follows.
-void verify_waits(const GridKernel& kernel, const isl::union_map& time, const Separation& separation) {
+/// follows. \p conflicts are those within blocks.
+void verify_waits(const GridKernel& kernel, const isl::union_map& conflicts, const isl::union_map& time,
+                  const Separation& separation) {
   const auto& scop = kernel.scop;
   auto asynchronous = isl::union_set::empty(scop.ctx());
   for (const auto& statement : scop.statements)
     if (statement.asynchronous) asynchronous = asynchronous.unite(statement.domain.to_union_set());
   if (asynchronous.is_empty()) return;
-  auto order = earlier(of_statements(time).intersect_domain(asynchronous), of_statements(time));
-  auto pairs =
-      within_blocks(conflicts(scop, Sharing::Block).intersect_domain(asynchronous), kernel.where).intersect(order);
-  auto far = across_threads(pairs, kernel.where),
-       apart = across_warps(far, kernel.where, kernel.block, kernel.warp_size);
+  auto pairs = in_order(conflicts.intersect_domain(asynchronous), of_statements(time));
+  auto far = across_threads(pairs, kernel.where);
+  auto without_block = separation.without_wait(far, groups_of_copies, true, false);
   auto early = separation.without_wait(pairs.subtract(far), groups_of_copies, false, false)
-                   .unite(separation.without_wait(far.subtract(apart), groups_of_copies, true, true))
-                   .unite(separation.without_wait(apart, groups_of_copies, true, false));
+                   .unite(across_warps(without_block, kernel.where, kernel.block, kernel.warp_size))
+                   .unite(separation.without_wait(without_block, groups_of_copies, true, true));
   if (!early.is_empty())
     broken_law("waits", str("an asynchronous copy may be under way: ", first_pair(early)), scop.schedule);
 }
@@ -264,7 +263,8 @@ isl::union_map uses_of_sums(const GridKernel& kernel, const Statement& update) {
 
 /// What an asynchronous unit reads is written again, and its sums are used, only after a wait for its products, by another
 /// thread after a barrier that follows; what was written before is fenced for units, and a barrier follows.
-void verify_unit_waits(const GridKernel& kernel, const isl::union_map& time, const Separation& separation) {
+void verify_unit_waits(const GridKernel& kernel, const isl::union_map& conflicts, const isl::union_map& time,
+                       const Separation& separation) {
   const auto& scop = kernel.scop;
   const auto statements = of_statements(time);
   const auto check = [&](const isl::union_map& open, const char* what) {
@@ -273,20 +273,17 @@ void verify_unit_waits(const GridKernel& kernel, const isl::union_map& time, con
   for (const auto& update : scop.statements) {
     if (!is_asynchronous_unit(update)) continue;
     const auto own = instances_of(update);
-    auto order = earlier(statements.intersect_domain(own), statements);
-    auto pairs = within_blocks(conflicts(scop, Sharing::Block), kernel.where);
-    auto after = pairs.intersect_domain(own).intersect(order);
-    after = after.subtract(after.intersect_range(own));
+    auto after = conflicts.intersect_domain(own);
+    after = in_order(after.subtract(after.intersect_range(own)), statements);
     auto far = across_threads(after, kernel.where);
     check(separation.without_wait(after.subtract(far), groups_of_products, false, false)
               .unite(separation.without_wait(far, groups_of_products, true, false)),
           "what a unit reads is written while it may be under way");
-    check(separation.without_wait(uses_of_sums(kernel, update).intersect(order), groups_of_products, false, false),
+    check(separation.without_wait(in_order(uses_of_sums(kernel, update), statements), groups_of_products, false, false),
           "sums are used while a unit may add to them");
     for (const auto& writer : scop.statements) {
       if (writer.id == update.id) continue;
-      auto before = pairs.intersect_domain(instances_of(writer)).intersect_range(own);
-      before = before.intersect(earlier(statements.intersect_domain(instances_of(writer)), statements));
+      auto before = in_order(within(conflicts, instances_of(writer), own), statements);
       auto other = across_threads(before, kernel.where);
       check(separation.without_fence(before.subtract(other), writer.asynchronous, false)
                 .unite(separation.without_fence(other, writer.asynchronous, true)),
@@ -305,22 +302,20 @@ void verify_threads(const GridKernel& kernel) {
     broken_law("blocks", str("different blocks touch what one of them writes: ", first_pair(far)), scop.schedule);
   auto time = sequential_time(scop.schedule);
   Separation separation(time_of_synchronisation(time));
-  verify_waits(kernel, time, separation);
-  verify_unit_waits(kernel, time, separation);
-  auto pairs = across_threads(conflicts(scop, Sharing::Block), where);
+  auto in_block = within_blocks(conflicts(scop, Sharing::Block), where);
+  verify_waits(kernel, in_block, time, separation);
+  verify_unit_waits(kernel, in_block, time, separation);
+  auto pairs = across_threads(in_block, where);
   if (pairs.is_empty()) return;
-  auto statements = of_statements(time);
-  auto order = earlier(statements, statements);
-  auto apart = across_warps(pairs, where, kernel.block, kernel.warp_size);
-  for (bool warp : {false, true}) {
-    auto forward = (warp ? pairs.subtract(apart) : apart).intersect(order);
-    auto open = separation.without_barrier(forward, warp);
-    if (!open.is_empty())
-      broken_law("threads",
-                 str("no barrier separates two threads that touch what one of them writes: ", first_pair(open)),
-                 scop.schedule);
-  }
-  auto unordered = pairs.subtract(order).subtract(order.reverse());
+  auto forward = in_order(pairs, of_statements(time));
+  auto without_block = separation.without_barrier(forward, false);
+  auto open = across_warps(without_block, where, kernel.block, kernel.warp_size)
+                  .unite(separation.without_barrier(without_block, true));
+  if (!open.is_empty())
+    broken_law("threads",
+               str("no barrier separates two threads that touch what one of them writes: ", first_pair(open)),
+               scop.schedule);
+  auto unordered = at_once(pairs, of_statements(time));
   if (!unordered.is_empty())
     broken_law("threads", str("two threads touch what one of them writes at once: ", first_pair(unordered)),
                scop.schedule);
