@@ -63,15 +63,16 @@ function(tc_compile_quickly)
 endfunction()
 
 # tc_test(NAME name SOURCES files... [ALONE files...] [HOT files...] DEPENDS targets... [LABEL unit|cpu] [SHARDS n]
-#         [PRECOMPILE headers... | PRECOMPILE_AS name])
+#         [SECONDS n] [PRECOMPILE headers... | PRECOMPILE_AS name])
 #
 # The GoogleTest program build/bin/<name>_test, one CTest test with a time limit; with SHARDS n of them, each of which
-# runs every n-th case. A test takes at most a minute on two idle cores, so that it has four times what it needs on a
-# machine that gives it a quarter of them. Its sources are compiled without optimisation: what takes time in a test is
-# the library. HOT names the exceptions, which simulate or enumerate much; ALONE those that are not compiled together with
-# their neighbours; PRECOMPILE headers that most of them include, PRECOMPILE_AS the test that has compiled them.
+# runs every n-th case. SECONDS says how long each takes on an idle core, if that is more than a few. A test takes at most a
+# minute on two idle cores, so that it has four times what it needs on a machine that gives it a quarter of them. Its sources
+# are compiled without optimisation: what takes time in a test is the library. HOT names the exceptions, which simulate or
+# enumerate much; ALONE those that are not compiled together with their neighbours; PRECOMPILE headers that most of them
+# include, PRECOMPILE_AS the test that has compiled them.
 function(tc_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS;PRECOMPILE_AS" "SOURCES;ALONE;HOT;DEPENDS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS;SECONDS;PRECOMPILE_AS" "SOURCES;ALONE;HOT;DEPENDS;PRECOMPILE" ${ARGN})
   if(NOT ARG_SOURCES)
     return()
   endif()
@@ -90,12 +91,11 @@ function(tc_test)
   elseif(ARG_PRECOMPILE_AS)
     target_precompile_headers(${ARG_NAME}_test REUSE_FROM ${ARG_PRECOMPILE_AS}_test)
   endif()
-  # What runs compiled kernels takes longest, so it starts first: ctest knows no times of its own on a new clone.
-  set(cost 1)
-  if(NOT ARG_LABEL STREQUAL "unit")
-    set(cost 100)
+  # The longest start first, so that no core is idle at the end: ctest knows no times of its own on a new clone.
+  if(NOT ARG_SECONDS)
+    set(ARG_SECONDS 5)
   endif()
-  set(properties LABELS ${ARG_LABEL} TIMEOUT 960 COST ${cost})
+  set(properties LABELS ${ARG_LABEL} TIMEOUT 960 COST ${ARG_SECONDS})
   if(NOT ARG_SHARDS)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME}_test)
     set_tests_properties(${ARG_NAME} PROPERTIES ${properties})
