@@ -61,7 +61,7 @@ struct NestWalk {
   int member_on_cores = -1;                         ///< the member whose outermost loop runs on cores; -1: none does
   double tasks = 1;                                 ///< iterations of that loop; a last one may be partial
 
-  /// Does \p statement, number \p index, change along the loop on cores? So it is without such a loop.
+  /// Does \p access of \p statement move along the loop on cores? Without such a loop, yes.
   bool changes_on_cores(const PricedStatement& statement, const PricedAccess& access) const {
     return member_on_cores < 0 || access.changes(statement.entry.outer[static_cast<std::size_t>(member_on_cores)]);
   }
