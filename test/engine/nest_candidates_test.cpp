@@ -107,6 +107,14 @@ TEST(NestCandidates, AreKernelsOnGpus) {
   }
 }
 
+TEST(NestCandidates, AreRefusedWhereSumsHaveFixedOrders) {
+  const auto function = define(mm).functions.back();
+  const auto arguments = arguments_of(*function, programs[0].shapes);
+  auto options = checked();
+  options.mapping = candidates(function, arguments, options).back().options.with_batch_invariant();
+  EXPECT_ERROR(compile(function, arguments.input_specs(), {}, options), OptionsError, "leave out one");
+}
+
 TEST(NestCandidates, OfOtherStatementsAreRefused) {
   const auto function = define(mm).functions.back();
   auto options = checked();

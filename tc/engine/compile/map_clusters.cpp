@@ -11,7 +11,6 @@
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/map_cpu/ragged_lanes.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
-#include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/strategy/construct/construct.h"
@@ -190,8 +189,8 @@ void replace_nests(CompileState& state, std::size_t index, const std::string& te
 
 /// The nests of the option `nest`.
 void take_nests_of_options(CompileState& state, std::size_t index) {
-  if (const auto& line = state.mapping.nest; !line.empty())
-    take_nests(state, index, polyhedral::text_of_nest_line(line), polyhedral::positional_nest_names);
+  if (const auto text = nests_of_options(state); !text.empty())
+    take_nests(state, index, text, polyhedral::positional_nest_names);
 }
 
 /// One pass for one cluster. What a mapping that was given makes impossible is an OptionsError.

@@ -10,7 +10,6 @@
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
-#include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
@@ -82,8 +81,8 @@ void replace_nests(CompileState& state, std::size_t index, const std::string& te
 
 /// The nests of the option `nest`.
 void take_nests_of_options(CompileState& state, std::size_t index) {
-  if (const auto& line = state.mapping.nest; !line.empty())
-    take_nests(state, index, polyhedral::text_of_nest_line(line), polyhedral::positional_nest_names);
+  if (const auto text = nests_of_options(state); !text.empty())
+    take_nests(state, index, text, polyhedral::positional_nest_names);
 }
 
 std::string print_choice(const LaunchState& launch) { return polyhedral::to_string(*launch.grid().mapping); }

@@ -15,6 +15,7 @@
 #include "tc/polyhedral/map/pad_product.h"
 #include "tc/polyhedral/map/split_reduction.h"
 #include "tc/polyhedral/nest/check_nest.h"
+#include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/polyhedral/schedule/schedule.h"
@@ -209,6 +210,14 @@ std::string print_nests(const LaunchState& launch, const ChosenNest& chosen) {
   for (std::size_t i = 0; i < launch.clusters.size(); ++i)
     nests.push_back(to_string(chosen(launch, i), polyhedral::nest_names(*launch.scop, launch.clusters[i])));
   return join(nests, "\n");
+}
+
+std::string nests_of_options(const CompileState& state) {
+  const auto& options = state.mapping;
+  if (options.batch_invariant && !options.nest.empty())
+    throw OptionsError(
+        "the option batch_invariant fixes the order of sums, which the option nest chooses: leave out one");
+  return polyhedral::text_of_nest_line(options.nest);
 }
 
 std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchState& launch, const std::string& text,

@@ -26,6 +26,10 @@ using ChosenNest = std::function<polyhedral::Nest(const LaunchState&, std::size_
 /// The nests of all clusters of \p launch, one below the other.
 std::string print_nests(const LaunchState& launch, const ChosenNest& chosen);
 
+/// The text of the option `nest`, with positional names; "" without it. Throws OptionsError where sums have fixed orders.
+std::string nests_of_options(const CompileState& state);
+
+/// How a text calls what a nest consists of: nest_names, or positional_nest_names.
 using NamesOfNest = polyhedral::NestNames (*)(const polyhedral::Scop&, const polyhedral::ClusterView&);
 
 struct NestOfCluster {
@@ -36,8 +40,6 @@ struct NestOfCluster {
 
 /// The nests of \p text that are of clusters of \p launch; they keep the laws (check_nest.h). Throws OptionsError where one
 /// does not, is for another kind of machine, or is of no launch's cluster.
-///
-/// \p names_of gives the names in it: nest_names, or positional_nest_names.
 std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchState& launch, const std::string& text,
                                       const ChosenNest& chosen, NamesOfNest names_of);
 
