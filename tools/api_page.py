@@ -44,13 +44,14 @@ def plain(annotation: str) -> str:
     return re.sub(r"ForwardRef\('(\w+)'(?:, [^)]*)?\)", r"\1", text).replace("'", "").replace("_core.", "")
 
 
-ALIASES = {getattr(tc.typed, name): name for name in ("Tensor", "Given", "Out", "OutGiven", "Options", "AnyCache", "Layouts", "Names", "Dims")}
+NAMES = {"typed": ("Tensor", "Out"), "given": ("Given", "OutGiven", "Dims"), "options": ("MappingChoice", "AnyCache", "Layouts", "Names")}
+ALIASES = {getattr(getattr(tc, module), name): name for module, names in NAMES.items() for name in names}
 
 
 def annotated(annotation) -> str:
     if annotation in ALIASES:
         return ALIASES[annotation]
-    if typing.get_origin(annotation) is typing.Union and set(typing.get_args(tc.typed.Given)) < set(typing.get_args(annotation)):
+    if typing.get_origin(annotation) is typing.Union and set(typing.get_args(tc.given.Given)) < set(typing.get_args(annotation)):
         return "Given | float"
     return plain(inspect.formatannotation(annotation))
 

@@ -22,7 +22,7 @@ if importlib.util.find_spec("._core", __name__) is None:
         "`python -m pip install .` in the folder of its sources"
     )
 
-from . import cache
+from . import cache, tracing
 from ._core import (
     ArgumentError,
     DeviceError,
@@ -49,8 +49,8 @@ from .derivation import Candidate, derive
 from .derivation_tuning import tune_derivations
 from .executable import Executable, load
 from .function import Function, Inference, Output
+from .given import spec
 from .layouts import layout
-from .settings import spec
 from .transforms import Batched, Gradient, Tangent, grad, jvp, vmap
 from .tuning import TuneResult, autotune
 

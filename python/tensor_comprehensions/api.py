@@ -2,14 +2,15 @@
 
 import os
 import warnings
-from typing import Any, Dict, Iterable, Iterator, NoReturn, Optional, Union
+from typing import Dict, Iterable, Iterator, NoReturn, Optional, Union
 
 from . import _core
-from .executable import Executable
+from .executable import Executable, compiled
 from .function import Function, _Origin
 from .generic import GenericFunction
-from .settings import _memory_limit, _settings_of
-from .typed import AnyCache, Given, Layouts, Names, Options, OutGiven
+from .given import Given, OutGiven
+from .laid_out import compile_in_layouts
+from .options import AnyCache, Layouts, MappingChoice, Names, Options
 from .valued import ValuedFunction
 
 
@@ -22,11 +23,11 @@ class NoSuchDef(_core.ArgumentError, KeyError):
 class Module:
     """The defs of a text, each an attribute and an item of its name."""
 
-    def __init__(self, text: str, name: str, how: tuple):
+    def __init__(self, text: str, name: str, how: Options):
         definitions, self._warnings = _core.define(text, name)
         self._origin = _Origin(text, name, how)
         self._functions: Dict[str, Function] = {}
-        settings = _settings_of(how)
+        settings = how.settings()
         for definition in definitions:
             function = Function(definition, settings, self._origin)
             if function._valued_parameters():
@@ -87,7 +88,7 @@ def define(
     *,
     name: str = "<tc>",
     target: Optional[str] = None,
-    options: Options = None,
+    options: MappingChoice = None,
     cache: AnyCache = None,
     partition: str = "auto",
     libraries: str = "none",
@@ -100,9 +101,8 @@ def define(
     A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition`,
     `libraries`, `layouts` ("off", "constants", "resolve" or "fold"), `derive` and `dynamic` say how its defs are compiled when they are called; see `compile`.
     """
-    how: Dict[str, Any] = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
-    how.update(layouts=layouts or _default_layouts(libraries), derive=derive, dynamic=_size_names(dynamic))
-    return Module(_text_of(text), name, tuple(how.items()))
+    how = Options(target, options, cache, partition, libraries, layouts or None, derive, dynamic=dynamic)
+    return Module(_text_of(text), name, how)
 
 
 def _text_of(text) -> str:
@@ -116,25 +116,12 @@ def _text_of(text) -> str:
     return path
 
 
-def _size_names(dynamic) -> tuple:
-    """The names of sizes in `dynamic`: a text ("B,T") or several. OptionsError for what no size can be called."""
-    names = dynamic.split(",") if isinstance(dynamic, str) else dynamic
-    try:
-        names = tuple(sorted({name.strip() for name in names}))
-    except (TypeError, AttributeError):
-        raise _core.OptionsError(f"dynamic names sizes, as in 'B,T': {type(dynamic).__name__} was given") from None
-    for name in names:
-        if not name.isidentifier():
-            raise _core.OptionsError(f"dynamic names sizes, as in 'B,T': {name!r} is no name")
-    return names
-
-
 def compile(
     function: Function,
     *tensors: Union[Given, float],
     out: OutGiven = None,
     target: Optional[str] = None,
-    options: Options = None,
+    options: MappingChoice = None,
     cache: AnyCache = None,
     partition: str = "auto",
     libraries: str = "none",
@@ -196,28 +183,15 @@ def compile(
     `schedule` replaces the scheduler's result, in isl's notation of schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
-    limits: Dict[str, Any] = {"schedule": schedule, "nest": nest, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
-    how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
-    word = layouts if isinstance(layouts, str) else _default_layouts(libraries)
-    how.update(layouts=word, derive=derive, fold_scales=fold_scales)
-    how["dynamic"] = _size_names(dynamic)
-    settings = _settings_of(tuple(how.items()))
+    word = layouts if isinstance(layouts, str) else None
+    limits = {"time_limit": time_limit, "memory_limit": memory_limit}
+    how = Options(target, options, cache, partition, libraries, word, derive, fold_scales, schedule, nest, dynamic=dynamic, **limits)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)
-    function = function._for_values(given)
     if layouts and not isinstance(layouts, str):
-        from .laid_out import compile_in_layouts
-
-        return compile_in_layouts(function, given, layouts, out, settings, how, list(constants))
-    core = function._compile(given, out, settings, list(constants))
-    held = {name: given[function._parameters().index(name)] for name in constants}
-    return Executable(core, function, settings, how, held)
-
-
-def _default_layouts(libraries: str) -> str:
-    """The layouts of tensors between nodes: a library that is asked for by name gets those that it would copy to else."""
-    return "constants" if libraries.split(":")[0] in ("none", "auto") else "resolve"
+        return compile_in_layouts(function._for_values(given), given, layouts, out, how, list(constants))
+    return compiled(function, given, out, how, list(constants))
 
 
 def _what_it_is(given) -> str:

@@ -24,12 +24,10 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, TypeVar, Union
 
 from . import _core
-from .typed import Given, OutGiven
+from .given import Given, OutGiven
 
 if TYPE_CHECKING:
     from typing import Concatenate, ParamSpec
-
-    from .function import Function
 
     _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -122,15 +120,15 @@ class Cache:
     def _key(self, function, tensors, out, target):
         return function._cache_key(tensors, out, _core.Settings(target=target))
 
-    def find(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> List[Entry]:
+    def find(self, function: _core.Function, *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> List[Entry]:
         """The options for `function` with tensors or specs like these, best first: injected ones, then options measured on this machine."""
         return [_entry(values) for values in self._core.find(self._key(function, tensors, out, target))]
 
-    def best(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> Optional[Entry]:
+    def best(self, function: _core.Function, *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> Optional[Entry]:
         """The options that "cached" and "tuned" use, None for none."""
         return next(iter(self.find(function, *tensors, out=out, target=target)), None)
 
-    def nearest(self, function: "Function", *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> Optional[Entry]:
+    def nearest(self, function: _core.Function, *tensors: Given, out: OutGiven = None, target: Optional[str] = None) -> Optional[Entry]:
         """The best options for the nearest shapes of the same program, types, ranks and target; None for none.
 
         They are legal for all shapes, but may be slower than no options: measure.
@@ -140,7 +138,7 @@ class Cache:
 
     def inject(
         self,
-        function: "Function",
+        function: _core.Function,
         *tensors: Given,
         options: Union[str, _core.MappingOptions],
         out: OutGiven = None,
@@ -153,7 +151,7 @@ class Cache:
 
     def record(
         self,
-        function: "Function",
+        function: _core.Function,
         *tensors: Given,
         options: Union[str, _core.MappingOptions],
         measured: Measurement,

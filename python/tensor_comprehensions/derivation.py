@@ -5,10 +5,10 @@ import numbers
 from typing import Iterable, Optional, Tuple
 
 from . import _core
-from .api import define
+from .api import Module
 from .function import Function
-from .settings import _number, _settings
-from .typed import AnyCache, Given
+from .given import Given
+from .options import AnyCache, Options, checked_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Candidate:
         return self._function_of(self.text)
 
     def _function_of(self, text) -> Function:
-        module = define(text, name="<derived>", **self._how)
+        module = Module(text, "<derived>", self._how)
         return module[next(iter(module))]
 
     def verify(self, seed: int = 0) -> None:
@@ -130,11 +130,11 @@ def derive(
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"derive takes a def of a text, {type(function).__name__} was given")
-    _number(depth, "depth", 0, numbers.Integral)
-    _number(count, "count", 1, numbers.Integral)
+    checked_number(depth, "depth", 0, numbers.Integral)
+    checked_number(count, "count", 1, numbers.Integral)
     function = function._for_values(tensors)
-    how = {"target": target, "libraries": libraries}
-    settings = _settings(target, None, cache, libraries=libraries)
+    how = Options(target=target, libraries=libraries)
+    settings = dataclasses.replace(how, cache=cache, layouts="constants").settings()
     found = _core.derive(function, tensors, list(constants), depth, count, converge, fingerprints, settings)
     candidates, statistics, note, inputs = found
     original = next((text for text, steps, *_ in candidates if not steps), None)

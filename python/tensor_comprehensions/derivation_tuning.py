@@ -6,9 +6,9 @@ from typing import Iterable, Optional, Tuple
 from . import _core
 from .derivation import Cost
 from .function import Function
-from .settings import _settings
+from .given import Given
+from .options import AnyCache, Options
 from .tuning import worker_command
-from .typed import AnyCache, Given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +109,7 @@ def tune_derivations(
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"tune_derivations takes a def of a text, {type(function).__name__} was given")
     function = function._for_values(tensors)
-    settings = _settings(target, None, cache, libraries=libraries, derive=depth)
+    settings = Options(target=target, cache=cache, libraries=libraries, derive=depth, layouts="constants").settings()
     values = {"worker": worker_command(), "budget": float(budget), "candidates": candidates, "seed": seed}
     parts, stop, elapsed = _core.tune_derivations(function, tensors, list(constants), settings, values)
     result = DerivationTuning(map(_part, parts))

@@ -7,7 +7,6 @@ put into their caches is merged into the cache of the driver.
 
 import dataclasses
 import importlib
-import os
 import tempfile
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
@@ -65,21 +64,6 @@ def plain(result) -> Dict[str, Any]:
     }
 
 
-def work(task: Task) -> Found:
-    """Runs a task in the process of a worker."""
-    from . import api, cache, tuning
-
-    function = api.define(task.text)[task.name]
-    with tempfile.TemporaryDirectory() as folder:
-        store = cache.Cache(os.path.join(folder, "cache"))
-        tensors = [unpacked(tensor) for tensor in task.tensors]
-        result = tuning.autotune(function, *tensors, out=task.out, cache=store, progress=False, **task.settings)
-        exported = os.path.join(folder, "options")
-        store.export(exported)
-        with open(exported, "rb") as file:
-            return Found(plain(result), file.read())
-
-
 def merge(found: Sequence[Found], store) -> int:
     """Adds the options of all workers to the cache `store`; how many were new."""
     taken = 0
@@ -93,9 +77,9 @@ def merge(found: Sequence[Found], store) -> int:
 
 class Cluster:
     """Workers on a Ray cluster. `ray` is True (the cluster this process belongs to, else a local one), the address of a cluster, or
-    a module with Ray's functions."""
+    a module with Ray's functions. `work` is a worker's whole task."""
 
-    def __init__(self, ray, workers: Optional[int], resources: Optional[dict], for_gpu: bool):
+    def __init__(self, ray, workers: Optional[int], resources: Optional[dict], for_gpu: bool, work: Callable[[Task], Found]):
         self.ray = ray if hasattr(ray, "remote") else self._import()
         if not self.ray.is_initialized():
             self.ray.init(**({"address": ray} if isinstance(ray, str) else {}))

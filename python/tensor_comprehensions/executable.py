@@ -4,12 +4,12 @@ import dataclasses
 import functools
 import os
 import pathlib
-from typing import Optional, Tuple, Union
+from typing import Optional, Sequence, Tuple, Union
 
 from . import _core
-from .function import _html
+from .function import Function, _html
 from .graph import Graph, Node
-from .settings import _settings
+from .options import Options
 from .show import page
 from .typed import Out, Tensor
 
@@ -43,18 +43,15 @@ class Proof:
 class Executable(_core.Executable):
     """A def compiled for given tensors: called like the def, with tensors of exactly the same types, shapes and strides."""
 
-    def __init__(self, core, function=None, settings=None, how=(), constants=None):
+    def __init__(self, core, function: Optional[Function] = None, how: Options = Options(), constants=None):
         super().__init__(core)
-        self._function, self._settings = function, settings
-        self._how, self._bound = how, constants or {}
+        self._function, self._how, self._bound = function, how, constants or {}
         self.__name__ = self.__qualname__ = self._name()
 
     def __reduce__(self):
         if self._function is None:
             return load, (self.serialise(),)
-        how = dict(self._how)
-        if self._is_for_gpu:
-            how["target"] = self.stats["target"]
+        how = dataclasses.replace(self._how, target=self.stats["target"]) if self._is_for_gpu else self._how
         given = {name: argument for name, argument, _ in self._arguments()}
         inputs = [self._bound.get(name, given.get(name)) for name in self._function._parameters()]
         outputs = tuple(argument for _, argument, is_output in self._arguments() if is_output)
@@ -176,19 +173,19 @@ class Executable(_core.Executable):
     def _stages(self):
         if self._function is None:
             return []
-        return self._function._stage_texts(self, self._settings)
+        return self._function._stage_texts(self, self._how.settings())
 
     @functools.cached_property
     def _sections(self):
         """For each compiled part: its statements, nests, and texts with lines that name their statements."""
-        return [] if self._function is None else self._function._sections(self, self._settings)
+        return [] if self._function is None else self._function._sections(self, self._how.settings())
 
     @functools.cached_property
     def _report(self):
         """The operations and bytes of a run. For a loaded binary they are computed from its source, mapped by this compiler."""
         if self._function is not None:
-            return self._function._work(self, self._settings)
-        settings = _settings(self.stats["target"], None, False)
+            return self._function._work(self, self._how.settings())
+        settings = Options(target=self.stats["target"], cache=False).settings()
         definitions, _ = _core.define(self._comprehension(), self.name)
         return _core.Function(definitions[-1], settings)._work(self, settings)
 
@@ -313,11 +310,17 @@ class Executable(_core.Executable):
         return f"<tensor_comprehensions.Executable {self.name} for {self.stats['target']}>"
 
 
+def compiled(function: Function, given: tuple, out, how: Options, constants: Sequence[str] = ()) -> Executable:
+    """`function` compiled for arguments `given` in the order of its parameters, and outputs like `out`. It holds the arguments `constants`."""
+    function = function._for_values(given)
+    core = function._compile(given, out, how.settings(), list(constants))
+    held = {name: given[function._parameters().index(name)] for name in constants}
+    return Executable(core, function, how, held)
+
+
 def _restored_executable(function, inputs, outputs, how, constants) -> Executable:
     """The executable that a pickle holds, compiled for this machine."""
-    from .api import compile
-
-    return compile(function, *inputs, out=outputs if len(outputs) > 1 else outputs[0], constants=constants, **how)
+    return compiled(function, tuple(inputs), outputs if len(outputs) > 1 else outputs[0], how, constants)
 
 
 def load(binary: bytes) -> Executable:

@@ -6,11 +6,12 @@ import html
 import inspect
 import keyword
 import re
-from typing import Any, Dict, FrozenSet, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Dict, FrozenSet, Optional, Tuple, Type, TypeVar, Union
 
 from . import _core
-from .settings import _settings_of
-from .typed import Given, Out, Tensor
+from .given import Given
+from .options import Options
+from .typed import Out, Tensor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +48,7 @@ class _Origin:
 
     text: str
     text_name: str
-    how: tuple
-    """Keywords of `define`, as pairs."""
+    how: Options
 
 
 class _DocumentsItself:
@@ -78,6 +78,10 @@ class Function(_core.Function):
     _batchable_of_jax: Any
     _stands_for_many = False
 
+    # Needs torch: see tracing.py.
+    _call_traced: Callable[..., Any]
+    _operator_name: Callable[..., str]
+
     def __init__(self, definition: _core.Definition, settings: _core.Settings, origin: Optional[_Origin] = None):
         super().__init__(definition, settings)
         self.__name__ = self.__qualname__ = self._name()
@@ -90,17 +94,7 @@ class Function(_core.Function):
 
     def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any:
         """The call as torch's compiler reads it. Python's own calls go straight to the machine code (`call_straight`)."""
-        from .operators import call_traced
-
-        return call_traced(self, tensors, out, named)
-
-    def _operator_name(self) -> str:
-        """The name in torch.ops.tc of the operator that it is, which tracers record."""
-        from .operators import operator_of
-
-        return operator_of(self)._opname
-
-    _operator_name._dynamo_marked_constant = True  # type: ignore[attr-defined]
+        return self._call_traced(tensors, out, named)
 
     @property
     def name(self) -> str:
@@ -156,12 +150,16 @@ class Function(_core.Function):
         """The function for the values of scalar parameters among `given` that ranges are made of."""
         return self
 
+    def _how(self) -> Options:
+        """How calls of it are compiled, as far as its origin tells."""
+        return self._origin.how if self._origin else Options()
+
     def _attributes(self) -> dict:
         """What a subclass knows besides its def."""
         return {}
 
     def __reduce__(self):
-        origin = self._origin or _Origin(str(self), "<tc>", ())
+        origin = self._origin or _Origin(str(self), "<tc>", Options())
         return _restored_function, (type(self), self.name, origin, self._attributes())
 
     def __copy__(self):
@@ -202,7 +200,7 @@ def _defined(text: str, text_name: str):
 
 def _restored_function(kind, name: str, origin: _Origin, attributes: dict) -> Function:
     """The function of class `kind` that a pickle holds."""
-    settings = _settings_of(origin.how)
+    settings = origin.how.settings()
     for definition in _defined(origin.text, origin.text_name):
         function = kind(definition, settings, origin)
         if function.name == name:
@@ -216,8 +214,7 @@ _Kind = TypeVar("_Kind", bound=Function)
 
 def _derived(kind: Type[_Kind], definition, function: Function, **attributes) -> _Kind:
     """A function of class `kind`, made from `function` and compiled as it is."""
-    how = function._origin.how if function._origin else ()
     made = kind(definition, function._settings())
-    made._origin = _Origin(str(made), made.name, how)
+    made._origin = _Origin(str(made), made.name, function._how())
     made.__dict__.update(attributes)
     return made

@@ -1,12 +1,12 @@
-"""Defs that stand for many: for element types and ranks, and functions made of such defs."""
+"""Defs that stand for many: for element types and ranks."""
 
-import functools
 import numbers
-from typing import Any, Callable, Optional, Sequence, Tuple, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
 from . import _core
 from .function import Function, Inference, _Origin
-from .typed import Given, Out, Tensor
+from .given import Given
+from .typed import Out, Tensor
 
 Kind = Optional[Tuple[str, int]]
 """The element type and the rank of an argument; None for a number, which takes the type of the others."""
@@ -52,7 +52,7 @@ class GenericFunction(ForMany):
         made = self.__dict__.setdefault("_instances", {})
         if kinds not in made:
             definition, text = self._instance(list(kinds))
-            made[kinds] = Function(definition, self._settings(), _Origin(text, self.name, self._origin.how if self._origin else ()))
+            made[kinds] = Function(definition, self._settings(), _Origin(text, self.name, self._how()))
         return made[kinds]
 
     def _usual(self) -> Function:
@@ -60,46 +60,6 @@ class GenericFunction(ForMany):
             return self
         parameters, _ = self._signature()
         return self._for_kinds(tuple((dtype, len(dims or ())) for _, dtype, dims, _ in parameters))
-
-
-class MadeOfMany(ChosenInPython):
-    """A def that is made of one that stands for many: made of the one that its arguments ask for."""
-
-    _base: ForMany
-    _make: Callable[[Function], Function]
-    _batched_places: Sequence[int]
-
-    def _for_values(self, given, batched: Sequence[int] = ()) -> Function:
-        return self._made_from(self._base._for_values(given[: len(self._base._parameters())], [*self._batched_places, *batched]))
-
-    def _usual(self) -> Function:
-        return self._made_from(self._base._usual())
-
-    def _made_from(self, function: Function) -> Function:
-        made = self.__dict__.setdefault("_instances", {})
-        if function not in made:
-            made[function] = self._make(function)
-        return made[function]
-
-    def __reduce__(self):
-        from .transforms import made_again
-
-        return made_again, self._made_of
-
-
-def made_of_many(kind: type, function: ForMany, make: Callable[[Function], Function], batched: Sequence[int] = ()) -> Any:
-    """A function of class `kind`, made by `make` of each function that `function` stands for. The arguments at the places `batched` have one
-    dimension more than those of `function`."""
-    usual = make(function._usual())
-    made = _class_of(kind)(usual._definition(), function._settings())
-    made._origin = usual._origin
-    made.__dict__.update(usual._attributes(), _base=function, _make=make, _batched_places=batched, _made_of=(function, usual._made_of[1]))
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _class_of(kind) -> type:
-    return type(kind.__name__, (MadeOfMany, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
 
 def kind_of(given) -> Kind:

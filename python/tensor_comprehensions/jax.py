@@ -100,8 +100,7 @@ def _compiled(function, signature) -> Tuple[int, list]:
         specs = [_core.TensorSpec(list(shape), dtype) for shape, dtype in signature]
         outputs = [(name, dtype, shape) for name, dtype, shape, *_ in function._infer(*specs)[0]]
         executable = function._compile(tuple(specs), None, function._settings(), [])
-        how = function._origin.how if function._origin else ()
-        text = repr((str(function), how, signature, _core.compiler_build()))
+        text = repr((str(function), function._how(), signature, _core.compiler_build()))
         number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=True)
         _core.keep_for_xla(number, executable)
         known[signature] = number, outputs

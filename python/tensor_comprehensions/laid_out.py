@@ -31,13 +31,14 @@ def _restored(binary, layouts, views) -> LaidOutExecutable:
     return LaidOutExecutable(_core.load_executable(binary), layouts, views)
 
 
-def compile_in_layouts(function, given, layouts, out, settings, how, constants) -> LaidOutExecutable:
+def compile_in_layouts(function, given, layouts, out, how, constants) -> LaidOutExecutable:
     """`function` for the tensors `given`, which are as it takes them, with those that `layouts` names in layouts."""
     chosen = {name: as_layout(value) for name, value in layouts.items()}
     if both := sorted(set(constants) & set(chosen)):
         raise _core.OptionsError(f"'{both[0]}' is a constant and has a layout: give it as a tensor of the layout's shape")
     definition, specs = _core.in_layouts(function, list(given), chosen)
     names = function._parameters()
+    settings = how.settings()
     laid_out = Function(definition, settings)
     bound = tuple(tensor if name in constants else spec for name, tensor, spec in zip(names, given, specs))
     core = laid_out._compile(bound, out, settings, constants)
@@ -45,4 +46,4 @@ def compile_in_layouts(function, given, layouts, out, settings, how, constants) 
     taken = [(name, tensor) for name, tensor in zip(names, given) if name not in constants]
     all_views = [LogicalView.of(chosen.get(name), tensor) for name, tensor in taken]
     views = {i: view for i, view in enumerate(all_views) if view is not None}
-    return LaidOutExecutable(core, chosen, views, laid_out, settings, how, held)
+    return LaidOutExecutable(core, chosen, views, laid_out, how, held)

@@ -9,7 +9,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Dict, List, Tuple, Union
 
 from ._core import ArgumentError, Layout, layout_guideline, layout_template, named_layout
-from .typed import Given
+from .given import Given
 
 if TYPE_CHECKING:
     from .function import Function

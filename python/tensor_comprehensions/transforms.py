@@ -1,12 +1,13 @@
 """Defs made from defs: gradients, Jacobian-vector products, batches. Nothing here needs torch."""
 
+import functools
 from collections.abc import Iterable
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from . import _core
 from .function import Function, _derived
-from .generic import ForMany, made_of_many
-from .typed import Dims
+from .generic import ChosenInPython, ForMany
+from .given import Dims
 
 
 class Gradient(Function):
@@ -70,7 +71,7 @@ def grad(
     _check(function, "grad")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
     if isinstance(function, ForMany):
-        return made_of_many(Gradient, function, lambda instance: grad(instance, wrt, of, save=save))
+        return _made_of_many(Gradient, function, lambda instance: grad(instance, wrt, of, save=save))
     definition, *lists = function._gradient(wrt, of, save)
     parts: Dict[str, Any] = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, lists)))
     parts["_made_of"] = function, _way("grad", *_places(function, wrt, of), [int(bool(save))])
@@ -85,7 +86,7 @@ def jvp(function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Se
     _check(function, "jvp")
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
     if isinstance(function, ForMany):
-        return made_of_many(Tangent, function, lambda instance: jvp(instance, wrt, of))
+        return _made_of_many(Tangent, function, lambda instance: jvp(instance, wrt, of))
     definition, *lists = function._tangent(wrt, of)
     parts: Dict[str, Any] = dict(zip(("tangents", "wrt", "of"), map(tuple, lists)))
     parts["_made_of"] = function, _way("jvp", *_places(function, wrt, of))
@@ -105,12 +106,50 @@ def vmap(function: Function, in_dims: Dims = 0, out_dims: int = 0) -> Batched:
         raise _core.ArgumentError(f"'{function.name}' has {len(parameters)} parameters, in_dims has {len(in_dims)}")
     if isinstance(function, ForMany):
         places_of_batch = [place for place, dim in enumerate(in_dims) if dim is not None]
-        return made_of_many(Batched, function, lambda instance: vmap(instance, in_dims, out_dims), places_of_batch)
+        return _made_of_many(Batched, function, lambda instance: vmap(instance, in_dims, out_dims), places_of_batch)
     places = {name: place for (name, *_), place in zip(parameters, in_dims) if place is not None}
     places.update({name: out_dims for name, *_ in returns})
     definition, batched = function._batch(places)
     made_of = function, _way("vmap", in_dims, [out_dims])
     return _derived(Batched, definition, function, batched=tuple(batched), _made_of=made_of)
+
+
+class MadeOfMany(ChosenInPython):
+    """A def that is made of one that stands for many: made of the one that its arguments ask for."""
+
+    _base: ForMany
+    _make: Callable[[Function], Function]
+    _batched_places: Sequence[int]
+
+    def _for_values(self, given, batched: Sequence[int] = ()) -> Function:
+        return self._made_from(self._base._for_values(given[: len(self._base._parameters())], [*self._batched_places, *batched]))
+
+    def _usual(self) -> Function:
+        return self._made_from(self._base._usual())
+
+    def _made_from(self, function: Function) -> Function:
+        made = self.__dict__.setdefault("_instances", {})
+        if function not in made:
+            made[function] = self._make(function)
+        return made[function]
+
+    def __reduce__(self):
+        return made_again, self._made_of
+
+
+def _made_of_many(kind: type, function: ForMany, make: Callable[[Function], Function], batched: Sequence[int] = ()) -> Any:
+    """A function of class `kind`, made by `make` of each function that `function` stands for. The arguments at the places `batched` have one
+    dimension more than those of `function`."""
+    usual = make(function._usual())
+    made = _class_of(kind)(usual._definition(), function._settings())
+    made._origin = usual._origin
+    made.__dict__.update(usual._attributes(), _base=function, _make=make, _batched_places=batched, _made_of=(function, usual._made_of[1]))
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _class_of(kind) -> type:
+    return type(kind.__name__, (MadeOfMany, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
 
 def made_again(function: Function, way: str) -> Function:

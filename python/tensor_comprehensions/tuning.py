@@ -4,17 +4,18 @@ import dataclasses
 import numbers
 import os
 import sys
+import tempfile
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _core, distributed, tuning_report
-from .api import compile
-from .executable import Executable
+from .api import define
+from .executable import Executable, compiled
 from .function import Function
-from .settings import _number, _settings
 from .cache import Cache, environment
+from .given import Given, OutGiven
+from .options import AnyCache, Options, checked_number
 from .tuning_report import seconds_text
-from .typed import AnyCache, Given, OutGiven
 
 EFFORTS = {"quick": (20.0, 96), "full": (600.0, 4000)}
 """Seconds and candidates."""
@@ -184,7 +185,7 @@ def _limits(effort: Optional[str], budget: Optional[float], candidates: Optional
     if seconds is None and most is None:
         return 60.0, 0
     seconds, most = 0 if seconds is None else seconds, 0 if most is None else most
-    return float(_number(seconds, "budget", 0)), int(_number(most, "candidates", 0, numbers.Integral))
+    return float(checked_number(seconds, "budget", 0)), int(checked_number(most, "candidates", 0, numbers.Integral))
 
 
 def _target_of(tensors) -> Optional[str]:
@@ -283,17 +284,14 @@ def autotune(
         if ray:
             found = _tune_elsewhere(function, tensors, out, {**settings, "target": target}, store, show, (ray, workers, resources))
         else:
-            how = {**settings, "starts": list(map(_core.MappingOptions, settings["starts"])), "devices": list(devices)}
-            found = _tune_here(function, tensors, out, target, how, store, show, str(checkpoint or ""))
+            here = {**settings, "starts": list(map(_core.MappingOptions, settings["starts"])), "devices": list(devices)}
+            found = _tune_here(function, tensors, out, target, here, store, show, str(checkpoint or ""))
     finally:
         if isinstance(show, Display):
             show.close()
-    options = str(found["best"]["options"]) or "default"
+    how = Options(target=target, options=str(found["best"]["options"]) or "default", cache=cache)
     core = found.pop("executable", None)
-    if core is None:
-        executable = compile(function, *tensors, out=out, target=target, options=options, cache=cache)
-    else:
-        executable = Executable(core, function, _settings(target, options, cache))
+    executable = compiled(function, function._in_order(*tensors), out, how) if core is None else Executable(core, function, how)
     return _result(found, executable, function.name)
 
 
@@ -313,7 +311,7 @@ def _tune_here(function, tensors, out, target, settings, store, show, checkpoint
 def _tune_elsewhere(function, tensors, out, settings, store, show, where) -> dict:
     """What a tuning by workers of a Ray cluster found: of all, the one that gained most on its own machine."""
     ray, workers, resources = where
-    cluster = distributed.Cluster(ray, workers, resources, bool(settings["target"] and settings["target"].startswith("cuda")))
+    cluster = distributed.Cluster(ray, workers, resources, bool(settings["target"] and settings["target"].startswith("cuda")), work)
     task = distributed.Task(str(function), function.name, tuple(map(distributed.packed, tensors)), out, settings)
     report = show.round if isinstance(show, Display) else show or (lambda progress: None)
     found = distributed.tune(cluster, task, report)
@@ -321,3 +319,16 @@ def _tune_elsewhere(function, tensors, out, settings, store, show, where) -> dic
     best = max(found, key=distributed.speedup).result
     entry = store.best(function, *tensors, out=out, target=settings["target"]) if store else None
     return {**best, "kept": kept, "used": entry.options if entry else ""}
+
+
+def work(task: distributed.Task) -> distributed.Found:
+    """Runs a task in the process of a worker."""
+    function = define(task.text)[task.name]
+    with tempfile.TemporaryDirectory() as folder:
+        store = Cache(os.path.join(folder, "cache"))
+        tensors = [distributed.unpacked(tensor) for tensor in task.tensors]
+        result = autotune(function, *tensors, out=task.out, cache=store, progress=False, **task.settings)
+        exported = os.path.join(folder, "options")
+        store.export(exported)
+        with open(exported, "rb") as file:
+            return distributed.Found(distributed.plain(result), file.read())

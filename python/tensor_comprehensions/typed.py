@@ -1,13 +1,8 @@
-"""Types of the public functions, for checkers of types."""
+"""Types of arguments that need nothing of the extension, whose own declarations name them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, Protocol, Sequence, Tuple, TypedDict, Union
-
-from . import _core
-
-if TYPE_CHECKING:
-    from .cache import Cache
+from typing import Any, Protocol, Sequence, Tuple, TypedDict, Union
 
 
 class Array(Protocol):
@@ -18,15 +13,7 @@ class Array(Protocol):
 
 Tensor = Union[Array, float]
 """What a def is called with: numbers are for parameters of rank 0."""
-Given = Union[Array, _core.TensorSpec]
-"""What a def is compiled for."""
 Out = Union[Array, Tuple[Array, ...], None]
-OutGiven = Union[Given, Tuple[Given, ...], None]
-Options = Union[str, _core.MappingOptions, None]
-AnyCache = Union["Cache", bool, None]
-Layouts = Union[str, Mapping[str, Union[str, _core.Layout]], None]
-Names = Union[str, Iterable[str]]
-Dims = Union[int, Sequence[Union[int, None]]]
 
 
 class OptionFields(TypedDict, total=False):

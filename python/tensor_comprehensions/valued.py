@@ -21,9 +21,7 @@ class ValuedFunction(ChosenInPython, GenericFunction):
 
     def __call__(self, *tensors: Tensor, out: Out = None, **named: Tensor) -> Any:
         if "torch" in sys.modules and sys.modules["torch"].compiler.is_compiling():
-            from .operators import call_traced
-
-            return call_traced(self, tensors, out, named)
+            return self._call_traced(tensors, out, named)
         return super().__call__(*tensors, out=out, **named)
 
     def _for_values(self, given, batched: Sequence[int] = ()) -> Function:
@@ -46,7 +44,7 @@ class ValuedFunction(ChosenInPython, GenericFunction):
             text = instance._specialised_text(dict(values))
             if len(made) >= self._MOST:
                 made.pop(next(iter(made)))
-            made[values] = Function(_defined(text, self.name)[-1], self._settings(), _Origin(text, self.name, self._origin.how if self._origin else ()))
+            made[values] = Function(_defined(text, self.name)[-1], self._settings(), _Origin(text, self.name, self._how()))
         return made[values]
 
     def _value(self, name, given) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensor_comprehensions as tc
-from tensor_comprehensions import distributed
+from tensor_comprehensions import distributed, tuning
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(24 * 20, dtype=np.float32).reshape(24, 20) % 7
@@ -100,11 +100,11 @@ def test_a_machine_that_is_lost_costs_its_part(tmp_path):
 
 def test_gpus_are_workers():
     with pytest.raises(tc.DeviceError, match="has no GPU"):
-        distributed.Cluster(Ray(), None, None, for_gpu=True)
+        distributed.Cluster(Ray(), None, None, for_gpu=True, work=tuning.work)
     ray = Ray(machines=2, gpus=5)
-    cluster = distributed.Cluster(ray, None, None, for_gpu=True)
+    cluster = distributed.Cluster(ray, None, None, for_gpu=True, work=tuning.work)
     assert cluster.workers == 5 and ray.wanted["num_gpus"] == 1
-    distributed.Cluster(ray, None, {"num_cpus": 1}, for_gpu=False)
+    distributed.Cluster(ray, None, {"num_cpus": 1}, for_gpu=False, work=tuning.work)
     assert ray.wanted == {"num_cpus": 1}
 
 

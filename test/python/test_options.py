@@ -1,5 +1,7 @@
 """Mapping options: made of keywords, text or bytes; printed as code; taken by compile and define."""
 
+import dataclasses
+import inspect
 import pickle
 
 import pytest
@@ -7,6 +9,7 @@ import torch
 
 import tensor_comprehensions as tc
 from tensor_comprehensions import MappingOptions
+from tensor_comprehensions.options import Options
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 
@@ -122,3 +125,26 @@ def _runs(text, target, *tensors):
     except tc.OptionsError:
         return False
     return True
+
+
+@pytest.mark.parametrize("call, own", [(tc.compile, {"function", "tensors", "out", "constants", "named"}), (tc.define, {"text", "name"})])
+def test_keywords_are_those_of_options(call, own):
+    defaults = {field.name: field.default for field in dataclasses.fields(Options)}
+    taken = {name: parameter.default for name, parameter in inspect.signature(call).parameters.items() if name not in own}
+    assert taken == {name: defaults[name] for name in taken}
+    assert call is not tc.compile or taken == defaults
+
+
+def test_each_keyword_arrives_where_it_belongs(monkeypatch):
+    given = {"target": "cpu:avx2", "options": "default", "cache": False, "partition": "each", "libraries": "auto", "layouts": "off", "derive": 1,
+             "fold_scales": True, "schedule": "s", "nest": "n", "time_limit": 7.0, "memory_limit": 9.0, "dynamic": "N, M"}  # fmt: skip
+    seen = []
+    monkeypatch.setattr(tc.api, "compiled", lambda function, tensors, out, how, constants: seen.append(how))
+    monkeypatch.setattr(tc.api, "Module", lambda text, name, how: seen.append(how))
+    specs = (tc.spec((2, 3)), tc.spec((3, 4)))
+    function = tc.Function(tc._core.define(MM, "<tc>")[0][0], Options().settings())
+    tc.compile(function, *specs, **given)
+    tc.define(MM, **{name: value for name, value in given.items() if name in inspect.signature(tc.define).parameters})
+    assert seen[0] == Options(**given) and seen[0].dynamic == ("M", "N") and pickle.loads(pickle.dumps(seen[0])) == seen[0]
+    defaults = {name: getattr(Options(), name) for name in ("fold_scales", "schedule", "nest", "time_limit", "memory_limit")}
+    assert seen[1] == dataclasses.replace(seen[0], **defaults)

@@ -16,15 +16,15 @@ import torch
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-import tensor_comprehensions as tc
-
+from .. import _core
 from . import report as reporting
+from .compiler import Compiler
 from .lowering import VIEWS
 from .places import device_of, devices_of
 from .program import NodeFailed, decline_reason, lower_graph
 from .random_states import drop_random_states
 from .report import Part, Report, log
-from .runner import Compiler, PartFailed, Runner
+from .runner import PartFailed, Runner
 from .sizes import is_size
 from .specialise import has_symbols
 from .values import Decline
@@ -109,7 +109,7 @@ class _Guarded:
     def __call__(self, *inputs):
         try:
             made = self.runner(inputs)
-        except (tc.EarlierRunError, Decline):
+        except (_core.EarlierRunError, Decline):
             raise
         except Exception as error:  # whatever it is, torch's own operators give the result or raise the error
             if not self.told:

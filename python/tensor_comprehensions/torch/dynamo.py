@@ -11,15 +11,15 @@ from typing import Dict
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
-import tensor_comprehensions as tc
-
+from .. import _core
+from ..options import Options
 from .compile_graph import compile_graph, static_inputs
+from .compiler import Compiler
 from .decompositions import decompositions
 from .recording import Recording, forget_recordings, recorded
 from .recurrent import run_along_time
 from .report import log
 from .roll import roll_loops
-from .runner import Compiler
 from .specialise import has_symbols
 from .symbolic_graphs import ForAllSizes
 from .values import Decline
@@ -49,8 +49,8 @@ def _compiler_of(kind, compiler, recording, tensors=()):
     return compile_it
 
 
-_OPTIONS = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "freeze", "fold_scales",
-            "specialise_seconds", "cuda_graphs")
+_OF_COMPILE = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "fold_scales")
+_OWN = ("freeze", "specialise_seconds", "cuda_graphs")
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
@@ -62,10 +62,10 @@ def backend(module, example_inputs, mode=None, options=None, **unknown):
     the mode "reduce-overhead" means too.
     """
     options = dict(options or {})
-    wrong = [*(set(options) - set(_OPTIONS)), *unknown]
+    wrong = [*(set(options) - {*_OF_COMPILE, *_OWN}), *unknown]
     if wrong or mode not in (None, "default", "reduce-overhead"):
-        raise tc.OptionsError(
-            f"the backend tc has no {', '.join(map(repr, wrong)) or f'mode {mode!r}'}; options: {', '.join(_OPTIONS)}"
+        raise _core.OptionsError(
+            f"the backend tc has no {', '.join(map(repr, wrong)) or f'mode {mode!r}'}; options: {', '.join((*_OF_COMPILE, *_OWN))}"
         )
     recording = Recording() if options.pop("cuda_graphs", False) or mode == "reduce-overhead" else None
     compiler = _shared_compiler(options)
@@ -89,7 +89,8 @@ _compilers: Dict[tuple, Compiler] = {}
 def _shared_compiler(options):
     key = tuple(sorted((k, str(v)) for k, v in options.items()))
     if key not in _compilers:
-        compiler = Compiler(**options)
+        how = Options(**{"fold_scales": True, **{name: options.pop(name) for name in _OF_COMPILE if name in options}})
+        compiler = Compiler(how, **options)
         compiler.check_options()
         _compilers.setdefault(key, compiler)
     return _compilers[key]

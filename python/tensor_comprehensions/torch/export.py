@@ -4,13 +4,13 @@ import re
 
 import torch
 
-import tensor_comprehensions as tc
-
-from .decompositions import decompositions
+from .. import _core
 from .compile_graph import decline_reasons
+from .compiler import Compiler
+from .decompositions import decompositions
 from .places import device_of
 from .program import lower_graph
-from .runner import Compiler, Runner
+from .runner import Runner
 from .text import defs_of, program_text
 from .values import Decline
 
@@ -30,7 +30,7 @@ class Exported:
     def in_order(self, *inputs):
         """The tensors that `main` takes, in its order, for these inputs of the model."""
         if len(inputs) != len(self._inputs):
-            raise tc.ArgumentError(f"the model takes {len(self._inputs)} tensors, {len(inputs)} were given")
+            raise _core.ArgumentError(f"the model takes {len(self._inputs)} tensors, {len(inputs)} were given")
         given = {**self.parameters, **dict(zip(self._inputs, inputs))}
         return [given[name] for name in self.arguments]
 

@@ -7,7 +7,7 @@ import torch
 
 from .builder import Builder, Item, dtype_name
 from . import lowering as lowering_package
-from .lowering import lowering_of
+from .lowering import VIEWS, lowering_of
 from .sizes import is_size
 from .values import Decline, Formula, Tensor, Value, View
 
@@ -193,8 +193,6 @@ def reason_of(error) -> str:
 
 def alias_root(node):
     """The node whose memory `node` shows in torch: itself unless it is a view."""
-    from .lowering import VIEWS
-
     while node.op == "call_function":
         if (
             node.target.__name__ == "getitem"

@@ -11,8 +11,7 @@ from typing import Callable, Dict
 import torch
 import torch.nn.functional as F
 
-import tensor_comprehensions as tc
-
+from ..api import define
 from ..autograd import node_of
 
 TEXT = """
@@ -56,7 +55,7 @@ def rnn_relu(R(T,B,H) X, R(B,H) h, R(H,H) U) -> (R(T,B,H) Y) {
 @functools.cache
 def _defs(turned):
     """The defs; where `turned`, of weights whose columns are contiguous along results: loops read vectors of these, and those of gradients rows."""
-    return tc.define(TEXT.replace("U(q,n,k)", "U(q,k,n)").replace("U(n,k)", "U(k,n)") if turned else TEXT)
+    return define(TEXT.replace("U(q,n,k)", "U(q,k,n)").replace("U(n,k)", "U(k,n)") if turned else TEXT)
 
 
 def _run(name, *tensors):

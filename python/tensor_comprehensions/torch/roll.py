@@ -16,11 +16,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from .builder import Item, Statement
+from .compiler import defined
 from .decompositions import decompositions
 from .expression import Apply, Index, Literal, Load, where
 from .program import input_tensor, lower_graph
 from .report import log
-from .runner import defined
 from .text import def_of
 from .values import Decline, Tensor, digits, iterators
 

@@ -2,27 +2,22 @@
 
 A program is a def that calls those of its nodes: the compiler decides which become one part. Where it does not take the
 whole, defs are compiled one by one, to know which one is at fault: the others are compiled again without it.
-`Compiler.compile` is the only door to the compiler.
 """
 
 import concurrent.futures
-import contextlib
 import copy
 import dataclasses
-import functools
 import os
-import threading
-import weakref
 from types import MappingProxyType
-from typing import Callable, Optional
 
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
-import tensor_comprehensions as tc
-
+from .. import _core
+from ..given import spec
 from .builder import TORCH_DTYPES
+from .compiler import Compiler
+from .frozen import Frozen
 from .places import CPU
 from .program import Program
 from .report import log
@@ -40,127 +35,12 @@ class PartFailed(Exception):
         self.part, self.specs, self.error, self.items = part, specs, error, items
 
 
-class Compiler:
-    """Compiles defs; equal ones for equal tensors once. Safe to use from several threads."""
-
-    def __init__(self, freeze=False, fold_scales=True, specialise_seconds=10.0, **options):
-        self.freeze, self.fold_scales, self.options = freeze, fold_scales, options
-        self.specialise_seconds = specialise_seconds
-        self._known, self._against, self._lock = {}, {}, threading.Lock()
-
-    def check_options(self) -> None:
-        """Raises OptionsError, ArgumentError for options that no def could be compiled with: before a model is compiled without them."""
-        seconds = self.specialise_seconds
-        if not isinstance(seconds, (int, float)) or not seconds >= 0:
-            raise tc.OptionsError(f"specialise_seconds={seconds!r}: it is a number of seconds, 0 or more")
-        with contextlib.suppress(tc.ResourceError):
-            self._compile_a_copy(self.options.get("target"))
-
-    def _compile_a_copy(self, target):
-        one = tc.spec((1,), "float32")
-        self._compile("def copy(float(N) A) -> (B) { B(i) = A(i) }", [one], [one], target=target)
-
-    def target_of(self, device: torch.device) -> Optional[str]:
-        """The target of code for tensors on `device`: that of the options, else the device's own; None for the processor that this runs on.
-        Raises OptionsError where the options' is of another kind, DeviceError where there is no such device."""
-        chosen, is_gpu = self.options.get("target"), device.type == "cuda"
-        if not is_gpu and device.type != "cpu":
-            raise tc.OptionsError(f"it is on '{device}': the backend takes tensors on the CPU and on CUDA devices")
-        if chosen is None:
-            return tc._core.device_target(device.index or 0) if is_gpu else None
-        if is_gpu != chosen.startswith("cuda"):
-            raise tc.OptionsError(f"it is on {device}, and the option target is '{chosen}'")
-        return chosen
-
-    def reason_against(self, device: torch.device) -> Optional[str]:
-        """Why nothing on `device` is taken, found out once; None where code can be compiled for it."""
-        if device not in self._against:
-            try:
-                target = self.target_of(device)
-                if target is not None:
-                    self._compile_a_copy(target)
-                self._against[device] = None
-            except tc.ResourceError:
-                self._against[device] = None
-            except tc.Error as error:
-                self._against[device] = str(error).splitlines()[0]
-        return self._against[device]
-
-    def compile(self, text: str, inputs, outputs, partition="auto", target=None, dynamic=()) -> Callable:
-        """An executable of the last def in `text` for tensors like the specs `inputs` and `outputs`; called as executable(*inputs, out=outputs).
-        One of sizes that are `dynamic` is not kept here."""
-        if dynamic:
-            return self._compile(text, inputs, outputs, partition=partition, target=target, dynamic=dynamic)
-        key = (text, tuple(map(repr, inputs)), tuple(map(repr, outputs)), partition, target)
-        with self._lock:
-            found = self._known.get(key)
-        if found is None:
-            found = self._compile(text, inputs, outputs, partition=partition, target=target)
-            with self._lock:
-                found = self._known.setdefault(key, found)
-        return found
-
-    def bind(self, text: str, inputs, outputs, constants, target=None) -> Callable:
-        """As compile, an executable that holds the tensors among `inputs` whose places `constants` are. Not kept."""
-        return self._compile(text, inputs, outputs, constants, fold_scales=self.fold_scales, target=target)
-
-    def _compile(self, text, inputs, outputs, constants=(), **how):
-        function = defined(text)
-        names = function._parameters()
-        how |= {"constants": [names[place] for place in constants]} if constants else {}
-        out = tuple(outputs) if len(outputs) > 1 else outputs[0]
-        return tc.compile(function, *inputs, out=out, **{**self.options, **how})
-
-
-@functools.lru_cache(maxsize=64)
-def defined(text):
-    """The last def in `text`."""
-    module = tc.define(text)
-    return module[list(module)[-1]]
-
-
 def _laid_out(tensor, strides, dtype):
     """A copy of `tensor` with other strides; elements that these place on each other are equal, as those of an expanded tensor are."""
     copy = torch.empty_strided(tensor.shape, strides, dtype=dtype, device=tensor.device)
     own = [slice(0, 1) if stride == 0 else slice(None) for stride in strides]
     copy[tuple(own)] = tensor[tuple(own)]
     return copy
-
-
-class _Frozen:
-    """An executable that holds the tensors `held` of a call, as long as they are what they were.
-
-    It takes `reads`, for which a call prepares its inputs `fixed`.
-    """
-
-    _all: "weakref.WeakSet[_Frozen]" = weakref.WeakSet()
-
-    def __init__(self, run, reads, fixed, held):
-        self.run, self.reads, self.fixed, self._stepped = run, reads, fixed, False
-        self._held = [(k, data, data._version, data.data_ptr()) for k, data in held]
-        if not self._all:
-            _watch_optimizers()
-        self._all.add(self)
-
-    def is_for(self, inputs):
-        return not self._stepped and all(
-            inputs[k] is data and data._version == version and data.data_ptr() == address
-            for k, data, version, address in self._held
-        )
-
-    @classmethod
-    def note_step(cls, parameters):
-        """An optimizer has changed the tensors with the ids `parameters`."""
-        for frozen in list(cls._all):
-            frozen._stepped = frozen._stepped or any(id(data) in parameters for _, data, _, _ in frozen._held)
-
-
-@functools.cache
-def _watch_optimizers():
-    """Tells what is frozen of every step of an optimizer from here on: fused ones change parameters and no version counter."""
-    register_optimizer_step_post_hook(
-        lambda optimizer, *_: _Frozen.note_step({id(p) for group in optimizer.param_groups for p in group["params"]})
-    )
 
 
 ALIGNMENT = 16  # bytes, at multiples of which tensors begin that kernels of a GPU move in vectors
@@ -200,7 +80,7 @@ class Runner:
     `fakes` are the fake tensors of the inputs, whose strides the program is compiled for; `parts` are (Def, items) of its
     nodes, `text` the whole, `launches` what one run starts. The inputs whose numbers are keys of `frozen` are the same tensors in every call, or
     nearly: the executable holds them, those of `frozen`, where all are known, or those of the first call.
-    Raises PartFailed for a node that the compiler does not take, tc.Error where it takes each but not the whole.
+    Raises PartFailed for a node that the compiler does not take, _core.Error where it takes each but not the whole.
     """
 
     def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes, frozen=MappingProxyType({}), device=CPU):
@@ -296,7 +176,7 @@ class Runner:
         inputs, outputs = self._specs(self._reads), self._specs(self._writes)
         try:
             return compiler.compile(text, inputs, outputs, target=self._target)
-        except tc.Error as error:
+        except _core.Error as error:
             log.info("a graph is compiled node by node: %s", str(error).splitlines()[0])
             self._find_fault(compiler, defs)
             return compiler.compile(text, inputs, outputs, partition="each", target=self._target)
@@ -322,12 +202,12 @@ class Runner:
         inputs, outputs = self._specs(part.params), self._specs(part.returns)
         try:
             compiler.compile(part.named("part"), inputs, outputs, target=self._target)
-        except tc.Error as error:
+        except _core.Error as error:
             raise PartFailed(part, inputs + outputs, error, part.items) from error
 
     def _specs(self, tensors):
         """As arguments; those of the caller have strides in the order of the text, the others are dense."""
-        return [tc.spec(tuple(map(self._number, t.stored_shape)), t.dtype, self._strides.get(t)) for t in tensors]
+        return [spec(tuple(map(self._number, t.stored_shape)), t.dtype, self._strides.get(t)) for t in tensors]
 
     def _result_plan(self, result, fake):
         """How a result is made of memory: ("number", value) or ("view"|"copy", tensor, shape, strides, offset, torch's strides)."""
@@ -377,18 +257,18 @@ class Runner:
         places = [i for i, t in enumerate(self._reads) if t in of]
         try:
             run = self._compiler.bind(self.text, specs, self._specs(self._writes), places, self._target)
-        except tc.Error as error:
+        except _core.Error as error:
             return self._freeze_nothing(str(error).splitlines()[0])
         run.defer_checks()
         seen = {made[1] for made in self._results if made[0] != "number"}
         fixed = [entry for entry in self._fixed_inputs if entry[1] not in of or entry[1] in seen]
-        return _Frozen(run, [t for t in self._reads if t not in of], fixed, [(k, inputs[k]) for k, _ in held])
+        return Frozen(run, [t for t in self._reads if t not in of], fixed, [(k, inputs[k]) for k, _ in held])
 
     def _freeze_nothing(self, reason):
         """From here on all inputs are taken."""
         log.info("weights of a part are taken as inputs: %s", reason)
         self._may_freeze = []
-        return _Frozen(self._run, self._reads, self._fixed_inputs, [])
+        return Frozen(self._run, self._reads, self._fixed_inputs, [])
 
     def _may_hold(self, data, tensor):
         """Whether `data` is as the program expects `tensor`, and a change of it would be noticed: those of inference mode have no version."""
@@ -406,7 +286,7 @@ class Runner:
                     given = torch.full((), given.item(), dtype=dtype, device=self._device)
                 if given.stride() != strides or given.dtype is not dtype:
                     if any(s == 0 and n > 1 and own != 0 for s, n, own in zip(strides, shape, given.stride())):
-                        raise tc.ArgumentError(f"{tensor.name} was expanded when its part was compiled, it is given as a dense tensor")
+                        raise _core.ArgumentError(f"{tensor.name} was expanded when its part was compiled, it is given as a dense tensor")
                     given = _laid_out(given, strides, dtype)
                 memory[tensor] = given
             for tensor, shape, dtype in self._outputs:
@@ -422,7 +302,7 @@ class Runner:
             try:
                 run(*given, out=out)
                 return
-            except tc.ArgumentError:
+            except _core.ArgumentError:
                 if self._target is None or all(data.data_ptr() % ALIGNMENT == 0 for data in given):
                     raise
                 self._meets_any_alignment = True

@@ -6,8 +6,7 @@ import warnings
 
 import torch
 
-import tensor_comprehensions as tc
-
+from .. import _core
 from .compile_graph import A_NUMBER, compile_graph, decline_reasons
 from .report import log
 from .runner import MOST_SPECIALISATIONS
@@ -58,7 +57,7 @@ class ForAllSizes:
             self._check_reasons(general.module, inputs)
             run, report = compile_graph(general.module, self.kind, self.compiler, sizes="all like the first")
         except Exception as error:
-            reason = str(error).splitlines()[0] if isinstance(error, (Decline, ValueError, tc.Error)) else f"{type(error).__name__}: {error}"
+            reason = str(error).splitlines()[0] if isinstance(error, (Decline, ValueError, _core.Error)) else f"{type(error).__name__}: {error}"
             log.info("a graph is compiled for each size by itself, %.1f s: %s", time.perf_counter() - started, reason)
             log.debug("not for all sizes", exc_info=True)
             raise Decline(reason) from error

@@ -8,9 +8,10 @@ import torch.nn.functional as F
 from torch._functorch.aot_autograd import aot_export_module
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from tensor_comprehensions.options import Options
 from tensor_comprehensions.torch.decompositions import decompositions
 from tensor_comprehensions.torch.compile_graph import compile_graph
-from tensor_comprehensions.torch.runner import Compiler
+from tensor_comprehensions.torch.compiler import Compiler
 
 TARGET = "cuda:sm_90,multiprocessors=132"
 aten = torch.ops.aten
@@ -84,4 +85,4 @@ def moved(graph, device="cuda:0"):
 
 def taken(graph, **options):
     """The report of a graph that is compiled for a GPU and not run."""
-    return compile_graph(graph, "inference", Compiler(**{"target": TARGET, **options}))[1]
+    return compile_graph(graph, "inference", Compiler(Options(**{"target": TARGET, **options})))[1]

@@ -19,8 +19,9 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing._internal.common_methods_invocations import op_db
 
+from tensor_comprehensions.options import Options
 from tensor_comprehensions.torch import dynamo
-from tensor_comprehensions.torch.runner import Compiler
+from tensor_comprehensions.torch.compiler import Compiler
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32, torch.bool)
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 2e-2, torch.float16: 3e-3}
@@ -247,7 +248,7 @@ are left to torch whole. {len(rows)} operators, {total["passed"]} of {compared} 
 
 def disguised(options):
     """Every operator with its tensors in every disguise; prints what differs from torch."""
-    compiler, total = Compiler(cache=False), collections.Counter()
+    compiler, total = Compiler(Options(cache=False)), collections.Counter()
     for name, info in operators(options.only):
         for dtype in (torch.float32, torch.int64, torch.float16):
             for disguise, inside in DISGUISES:
@@ -273,7 +274,7 @@ def main():
     torch.set_num_threads(1)
     if options.disguises:
         return disguised(options)
-    compiler, rows = Compiler(cache=False), {}
+    compiler, rows = Compiler(Options(cache=False)), {}
     for name, info in operators(options.only):
         for dtype in DTYPES:
             if (

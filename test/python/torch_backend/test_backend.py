@@ -13,8 +13,10 @@ import torch
 
 import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
+from tensor_comprehensions.options import Options
 from tensor_comprehensions.torch import dynamo, symbolic_graphs
-from tensor_comprehensions.torch.runner import MOST_BINDINGS, Compiler
+from tensor_comprehensions.torch.compiler import Compiler
+from tensor_comprehensions.torch.runner import MOST_BINDINGS
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +122,7 @@ class Refusing(Compiler):
     """Refuses parts whose text holds a word."""
 
     def __init__(self, word):
-        super().__init__(cache=False)
+        super().__init__(Options(cache=False))
         self.word = word
 
     def compile(self, text, inputs, outputs, partition="auto", target=None):
@@ -165,7 +167,7 @@ def test_only_the_node_at_fault_is_left_whatever_its_fault_is(monkeypatch):
                 raise AssertionError("not this one")
             return super().compile(text, inputs, outputs, partition)
 
-    monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: Faulty(cache=False))
+    monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: Faulty(Options(cache=False)))
     result = torch.compile(lambda x, w: torch.exp(chain(x, w) / 9).max(0).values + 1, backend="tc")(X, W)
     assert torch.allclose(result, torch.exp(chain(X, W) / 9).max(0).values + 1)
     (report,) = tct.reports()

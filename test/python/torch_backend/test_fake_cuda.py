@@ -14,10 +14,11 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
+from tensor_comprehensions.options import Options
 from tensor_comprehensions.torch.decompositions import decompositions
 from tensor_comprehensions.torch.compile_graph import compile_graph
 from tensor_comprehensions.torch.recording import Recording, recorded
-from tensor_comprehensions.torch.runner import Compiler
+from tensor_comprehensions.torch.compiler import Compiler
 
 needs_nvrtc = pytest.mark.skipif(not pytest.importorskip("importlib.util").find_spec("nvidia.cu13"), reason="NVRTC is not installed")
 
@@ -72,7 +73,7 @@ def test_kernels_of_models_are_right_in_the_emulator(name, trains, tmp_path):
     torch.manual_seed(0)
     model, inputs = networks.small(name)
     graph = traced(model.train(trains), *inputs, loss=(lambda y: y.square().mean()) if trains else None)
-    run, report = compile_graph(moved(graph), "inference", Compiler(target=TARGET))
+    run, report = compile_graph(moved(graph), "inference", Compiler(Options(target=TARGET)))
     assert report.share == 1 and not report.reproducers, report
     for number, runner in enumerate(report.runners):
         file = tmp_path / f"{number}.tc"
@@ -87,7 +88,7 @@ def test_a_model_is_captured_without_allocating_or_loading(tmp_path):
     from test_gpu_calls import run as on_a_written_down_gpu
 
     graph = moved(traced(nn.Sequential(nn.Embedding(9, 8), nn.Linear(8, 4), nn.LayerNorm(4), nn.Softmax(1)), torch.tensor([3, 4])))
-    run, report = compile_graph(graph, "inference", Compiler(target=TARGET))
+    run, report = compile_graph(graph, "inference", Compiler(Options(target=TARGET)))
     (executable,) = report.executables
     (tmp_path / "model").write_bytes(executable.serialise())
     on_a_written_down_gpu(f"""
@@ -120,12 +121,13 @@ def test_linear_layers_are_calls_of_cublaslt():
     on_a_written_down_gpu("""
 import torch
 from fake_cuda import TARGET, moved, traced
+from tensor_comprehensions.options import Options
 from tensor_comprehensions.torch.compile_graph import compile_graph
-from tensor_comprehensions.torch.runner import Compiler
+from tensor_comprehensions.torch.compiler import Compiler
 
 torch.manual_seed(0)
 model, x = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.Linear(32, 8)).eval(), torch.randn(4, 16)
-_, report = compile_graph(moved(traced(model, x)), "inference", Compiler(target=TARGET, libraries="cublaslt"))
+_, report = compile_graph(moved(traced(model, x)), "inference", Compiler(Options(target=TARGET, libraries="cublaslt")))
 (e,) = report.executables
 assert report.share == 1 and len(e.stats["library_calls"]) == 2 and not e.stats["kernels"], e.stats["library_notes"]
 values = {f"arg{i}_1": value for i, value in enumerate([*model.parameters(), x])}
@@ -142,7 +144,7 @@ torch.testing.assert_close(torch.from_numpy(given[-1].array), model(x).detach())
 @needs_nvrtc
 def test_code_is_for_the_target():
     graph = moved(traced(mlp(), torch.ones(4, 16)))
-    run, report = compile_graph(graph, "inference", Compiler(target=TARGET))
+    run, report = compile_graph(graph, "inference", Compiler(Options(target=TARGET)))
     (executable,) = report.executables
     assert executable.stats["target"] == TARGET and "__global__" in executable.source
 

@@ -4,7 +4,8 @@ import operators
 import pytest
 import torch
 
-from tensor_comprehensions.torch.runner import Compiler
+from tensor_comprehensions.options import Options
+from tensor_comprehensions.torch.compiler import Compiler
 
 NAMES = (
     """add addmm amax argmax baddbmm bmm cat clamp copysign cummax cummin cumsum div.no_rounding_mode div.floor_rounding eq erf exp
@@ -26,7 +27,7 @@ def test_the_names_are_torchs():
 
 @pytest.fixture(scope="module")
 def compiler():
-    return Compiler(cache=False)
+    return Compiler(Options(cache=False))
 
 
 def names_and_types():

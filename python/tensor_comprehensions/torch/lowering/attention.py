@@ -2,14 +2,13 @@
 
 import math
 
+from ..builder import dtype_name
 from ..expression import Index, Literal, call, cast, where
 from .reductions import opmath, rounded
 from .registry import broadcast, lowers, refuse
 
 
 def _dtype(b, number):
-    from ..builder import dtype_name
-
     return dtype_name(b.result(number).dtype)
 
 

@@ -12,7 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ...operators import function_behind
-from ...settings import spec
+from ...given import spec
 from ..builder import TORCH_DTYPES
 from ..sizes import size
 from ..values import Decline, Value, iterators
