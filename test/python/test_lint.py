@@ -2,6 +2,7 @@
 
 import importlib
 import pathlib
+import re
 import sys
 
 import pytest
@@ -142,6 +143,35 @@ void f() {
 static const std::string j;
 """
     assert lines_of(lint[0].destroyed_statics(sources({"tc/a.cpp": text}))) == [3, 4, 5]
+
+
+@pytest.fixture
+def imports(lint):
+    return importlib.import_module("lint.imports")
+
+
+def cycles_of(imports, **texts):
+    files = {f"python/{name.replace('__', '/')}{'.pyi' if name.endswith('core') else '.py'}": text for name, text in texts.items()}
+    files = {path.replace("/init.py", "/__init__.py"): text for path, text in files.items()}
+    return [(path, line, re.findall(r"-> (\S+)", message)) for path, line, message in imports.findings(list(files), files, "python")]
+
+
+@pytest.mark.parametrize("back", ["from .a import x", "import p.a", "from . import a", "from p import a", "def f():\n    from p.a import x",
+                                  "if TYPE_CHECKING:\n    from .a import x"])  # fmt: skip
+def test_import_cycles(imports, back):
+    found = cycles_of(imports, p__init="from .b import x", p__a="import os\nfrom .b import x", p__b=f"from .c import x\nfrom .d import x", p__c="x = 1", p__d=back)
+    assert found == [("python/p/a.py", 2, ["p.b", "p.d", "p.a"])]
+
+
+def test_a_name_of_a_package_is_an_import_of_it_and_a_module_in_it_is_none(imports):
+    inside = {"p__q__b": "from ..c import x", "p__q__init": "from .b import x", "p__c": "x = 1"}
+    assert cycles_of(imports, p__init="from . import q", **inside) == []
+    assert cycles_of(imports, p__init="from . import q", **{**inside, "p__c": "from . import version"}) == [("python/p/__init__.py", 1, ["p.q", "p.q.b", "p.c", "p"])]
+
+
+def test_each_knot_of_modules_is_told_once_and_stubs_count(imports):
+    knots = {"p__a": "from .b import x", "p__b": "from .a import x", "p__c": "from .core import x", "p__core": "from .c import x\nfrom .a import x"}
+    assert [path for path, _, _ in cycles_of(imports, **knots)] == ["python/p/a.py", "python/p/c.py"]
 
 
 @pytest.fixture

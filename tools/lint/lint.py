@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from lint import prose, rules  # noqa: E402
+from lint import imports, prose, rules  # noqa: E402
 from lint.source import Source  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -44,6 +44,8 @@ def all_findings(files):
     yield from rules.plain_locks(shipped)
     yield from rules.destroyed_statics(library)
     yield from rules.crowded_folders(files)
+    python = {file: (ROOT / file).read_text(encoding="utf-8") for file in files if file.startswith("python/") and file.endswith((".py", ".pyi"))}
+    yield from (rules.Finding(path, line, "import-cycle", message) for path, line, message in imports.findings(list(python), python, "python"))
     yield from (rules.Finding(path, line, "prose", message) for path, line, message in prose.findings(ROOT, files))
 
 
