@@ -140,6 +140,7 @@ class Builder:
         self.node = None
         self.count = 0
         self.held = set()  # tensors that may be constants of what is compiled
+        self.inputs = set()  # nodes whose values are inputs: of others, the items are known
 
     # what lowerings say
 

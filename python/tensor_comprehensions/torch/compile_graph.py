@@ -19,9 +19,9 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from .. import _core
 from . import report as reporting
 from .compiler import Compiler
+from .lowered import Lowered, NodeFailed, is_getitem, lower_graph
 from .lowering import VIEWS
 from .places import device_of, devices_of
-from .program import NodeFailed, decline_reason, lower_graph
 from .random_states import drop_random_states
 from .report import Part, Report, log
 from .runner import PartFailed, Runner
@@ -42,29 +42,25 @@ class _Support(OperatorSupportBase):
         return node.op == "call_function" and node.name in self.names
 
 
-def _is_getitem(node):
-    return node.op == "call_function" and getattr(node.target, "__name__", "") == "getitem"
+def lowered_for(module, compiler, refused=MappingProxyType({}), held=()) -> Lowered:
+    """The calls of a graph, lowered but for `refused` ones, names with reasons, and those that `compiler` has no code for. The inputs whose
+    numbers are `held` may be constants."""
+    devices = devices_of(module.graph)
 
+    def reason_against(node):
+        if is_size(node.meta.get("val")):
+            return A_NUMBER
+        if node.name in refused:
+            return refused[node.name]
+        if len(devices[node]) > 1:
+            return f"its tensors are on {' and '.join(sorted(map(str, devices[node])))}"
+        return compiler.reason_against(*devices[node])
 
-def decline_reasons(module, refused, compiler):
-    """For each call of a graph, by its name, why it is left to torch, None if it is taken. `refused` names nodes left before."""
-    reasons = {}
-    for node, devices in reversed(devices_of(module.graph).items()):
-        if _is_getitem(node):
-            reasons[node.name] = reasons.get(node.args[0].name)
-        elif is_size(node.meta.get("val")):
-            reasons[node.name] = A_NUMBER
-        elif node.name in refused:
-            reasons[node.name] = refused[node.name]
-        elif len(devices) > 1:
-            reasons[node.name] = f"its tensors are on {' and '.join(sorted(map(str, devices)))}"
-        else:
-            reasons[node.name] = compiler.reason_against(*devices) or decline_reason(node)
-    return reasons
+    return Lowered(module, reason_against, held)
 
 
 def _computes(node):
-    return not _is_getitem(node) and node.target not in VIEWS
+    return not is_getitem(node) and node.target not in VIEWS
 
 
 def partition(module, reasons):
@@ -85,7 +81,7 @@ def partition(module, reasons):
 def _drop_orphans(part):
     """A result of several that a part shows outside must be picked by its getitem in the same part."""
     for node in list(part.nodes):
-        if _is_getitem(node) and node.args[0] not in part.nodes:
+        if is_getitem(node) and node.args[0] not in part.nodes:
             part.remove_node(node)
 
 
@@ -119,9 +115,8 @@ class _Guarded:
         return made[0] if self.single else tuple(made)
 
 
-def _compile_submodule(submodule, compiler, frozen):
-    """The runner of a submodule all of whose nodes are taken, which may hold its inputs `frozen`. Raises PartFailed, Decline."""
-    program = lower_graph(submodule, held=frozen)
+def _compile_submodule(submodule, compiler, frozen, program):
+    """The runner of a submodule that became `program`, which may hold its inputs `frozen`. Raises PartFailed, Decline."""
     placeholders = [n.meta["val"] for n in submodule.graph.nodes if n.op == "placeholder"]
     (output,) = [n for n in submodule.graph.nodes if n.op == "output"]
     results = output.args[0] if isinstance(output.args[0], (tuple, list)) else [output.args[0]]
@@ -156,15 +151,18 @@ def _is_like(tensor, fake):
     return tensor.shape == fake.shape and tensor.stride() == fake.stride() and tensor.dtype is fake.dtype
 
 
-def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({}), sizes=""):
+def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({}), sizes="", check=lambda reasons: None):
     """A callable of the inputs of a core ATen graph, and the report of it, which has `sizes`. Compiled parts may hold the inputs `static`, see
-    static_inputs. Raises Decline where sizes are symbols and a part does not take them."""
+    static_inputs. Raises Decline where sizes are symbols and a part does not take them, and what `check` raises for the reasons why calls are left to torch."""
     started, report = time.perf_counter(), Report(kind, sizes=sizes)
     refused: Dict[str, str] = {}
     while True:
         copy = torch.fx.GraphModule(module, _copied(module.graph))
         drop_random_states(copy.graph)
-        reasons = decline_reasons(copy, refused, compiler)
+        made = lowered_for(copy, compiler, refused, static)
+        reasons = made.reasons
+        if not refused:
+            check(reasons)
         order = _random_nodes(copy)
         split = partition(copy, reasons)
         left = set(_random_nodes(split))
@@ -179,7 +177,8 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, s
         for name, sub in split.named_children():
             if name.startswith("tc_") and not failed:
                 try:
-                    compiled[name] = _compile_submodule(sub, compiler, frozen[name])
+                    program = made.program(sub.graph) if made.has_program_of(sub.graph) else lower_graph(sub, held=frozen[name])
+                    compiled[name] = _compile_submodule(sub, compiler, frozen[name], program)
                 except Exception as error:
                     if has_symbols(module):
                         raise
@@ -211,11 +210,12 @@ def _nodes_at_fault(submodule, compiler, error, report):
         warnings.warn(f"{reason}; it runs in torch. To report it, send the folder {path}", stacklevel=4)
         return {item.node.name: reason for item in error.items}
     log.debug("a part failed", exc_info=error)
-    calls = [n for n in submodule.graph.nodes if n.op == "call_function" and not _is_getitem(n)]
+    calls = [n for n in submodule.graph.nodes if n.op == "call_function" and not is_getitem(n)]
     failed = {}
     for node in calls if len(calls) > 1 else []:
         try:
-            _compile_submodule(_alone(node), compiler, ())
+            alone = _alone(node)
+            _compile_submodule(alone, compiler, (), lower_graph(alone))
         except Exception as own:
             failed[node.name] = f"it failed to compile: {type(own).__name__}: {own}"
     return failed or {n.name: f"its part failed to compile: {type(error).__name__}: {error}" for n in calls}
@@ -226,7 +226,7 @@ def _alone(node):
     graph, values = torch.fx.Graph(), {}
     for argument in node.all_input_nodes:
         values[argument] = graph.placeholder(argument.name)
-    kept = [node, *(user for user in node.users if _is_getitem(user))]
+    kept = [node, *(user for user in node.users if is_getitem(user))]
     for one in kept:
         values[one] = graph.node_copy(one, values.__getitem__)
     graph.output(tuple(values[one] for one in (kept[1:] or kept)))
@@ -268,14 +268,14 @@ def _report_part(report, guarded):
         names = tuple(dict.fromkeys(item.node.name for item in items))
         report.parts.append(Part(part.named("part"), names, flops))
     for node in guarded.fallback.graph.nodes:
-        if node.op == "call_function" and not _is_getitem(node):
+        if node.op == "call_function" and not is_getitem(node):
             report.taken.append((node.name, str(node.target)))
             report.work[node.name] = work_of(node)
 
 
 def _report_rest(report, split, reasons):
     for node in split.graph.nodes:
-        if node.op != "call_function" or _is_getitem(node) or is_size(node.meta.get("val")):
+        if node.op != "call_function" or is_getitem(node) or is_size(node.meta.get("val")):
             continue
         view = isinstance(node.target, torch._ops.OpOverload) and node.target in VIEWS
         reason = reasons.get(node.name) or ("a view beside no computation" if view else "taking it alone gains nothing")

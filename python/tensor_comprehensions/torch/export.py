@@ -5,11 +5,10 @@ import re
 import torch
 
 from .. import _core
-from .compile_graph import decline_reasons
+from .compile_graph import lowered_for
 from .compiler import Compiler
 from .decompositions import decompositions
 from .places import device_of
-from .program import lower_graph
 from .runner import Runner
 from .text import defs_of, program_text
 from .values import Decline
@@ -55,25 +54,25 @@ def export(model: torch.nn.Module, *args, **kwargs) -> Exported:
     module = program.graph_module
     module.graph.eliminate_dead_code()
     compiler = Compiler()
-    reasons = decline_reasons(module, {}, compiler)
-    left = [f"{n.name} ({n.target}): {reasons[n.name]}" for n in module.graph.nodes if reasons.get(n.name)]
+    made = lowered_for(module, compiler)
+    left = [f"{n.name} ({n.target}): {made.reasons[n.name]}" for n in module.graph.nodes if made.reasons.get(n.name)]
     if left:
         raise Decline("the model has operators without a text:\n  " + "\n  ".join(left))
     names, parameters, inputs = _arguments(program)
     _name_after_modules(module)
-    lowered = lower_graph(module, whole_results=True)
-    for tensor, data in lowered.constants.items():
+    whole = made.program(module.graph, whole_results=True)
+    for tensor, data in whole.constants.items():
         parameters[tensor.name] = data
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
-    for node, taken in zip(placeholders, lowered.inputs):
+    for node, taken in zip(placeholders, whole.inputs):
         if taken is not None:
             taken.name = names[node.name]
-    text = _text(lowered)
+    text = _text(whole)
     fakes = [n.meta["val"] for n in placeholders]
     (output,) = [n for n in module.graph.nodes if n.op == "output"]
     results = [r.meta.get("val") if isinstance(r, torch.fx.Node) else None for r in output.args[0]]
-    arguments = [t.name for t in lowered.inputs if t is not None]
-    return Exported(text, arguments, parameters, inputs, Runner(lowered, fakes, compiler, results, device=device_of(module.graph)))
+    arguments = [t.name for t in whole.inputs if t is not None]
+    return Exported(text, arguments, parameters, inputs, Runner(whole, fakes, compiler, results, device=device_of(module.graph)))
 
 
 def _arguments(program):

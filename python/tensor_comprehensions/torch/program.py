@@ -1,4 +1,4 @@
-"""A graph of torch as a program: its arguments, what its nodes became, and its results."""
+"""Programs: arguments, what nodes of a graph of torch became, and results; and the lowering of one node."""
 
 import dataclasses
 from typing import Dict, List, Optional
@@ -7,21 +7,11 @@ import torch
 
 from .builder import Builder, Item, dtype_name
 from . import lowering as lowering_package
-from .lowering import VIEWS, lowering_of
+from .lowering import lowering_of
 from .sizes import is_size
 from .values import Decline, Formula, Tensor, Value, View
 
 LOWERINGS_PACKAGE = lowering_package.__name__
-_FRESH = {"clone", "lift_fresh_copy", "contiguous", "expand_copy"}
-"""View lowerings whose result is new memory in torch."""
-
-
-class NodeFailed(Decline):
-    """The lowering of a graph does not take one of its nodes, whose name is `node`, beside the others."""
-
-    def __init__(self, node, reason):
-        super().__init__(reason)
-        self.node = node
 
 
 @dataclasses.dataclass
@@ -144,133 +134,6 @@ def lower_node(b: Builder, node, lookup):
         _check(value, fake, number if several else None)
         _store_like(value, fake, b.items[before:])
     return made
-
-
-class _Unreadable:
-    """What the language has no tensor for, as an argument: a lowering may pass over it, and declines where it looks at it."""
-
-    def __init__(self, reason):
-        self.reason = reason
-
-    def __getattr__(self, name):
-        raise Decline(self.reason)
-
-
-def _argument(name, fake):
-    try:
-        return View(input_tensor(name, fake))
-    except Decline as reason:
-        return _Unreadable(str(reason))
-
-
-def decline_reason(node) -> Optional[str]:
-    """Why the lowering does not take a node, None if it does; the node is judged alone."""
-
-    unreadable = []
-
-    def one(name, fake):
-        value = _argument(name, fake)
-        unreadable.extend([value.reason] if isinstance(value, _Unreadable) else [])
-        return value
-
-    def stand_in(argument):
-        fake = argument.meta.get("val")
-        if is_size(fake):
-            return fake
-        return [one(argument.name, f) for f in fake] if isinstance(fake, (tuple, list)) else one(argument.name, fake)
-
-    try:
-        lower_node(Builder(), node, stand_in)
-    except Exception as error:
-        return unreadable[0] if unreadable and not isinstance(error, Decline) else reason_of(error)
-    return None
-
-
-def reason_of(error) -> str:
-    """Why a lowering that raised `error` does not take a node."""
-    return str(error) if isinstance(error, Decline) else f"its lowering failed: {type(error).__name__}: {error}"
-
-
-def alias_root(node):
-    """The node whose memory `node` shows in torch: itself unless it is a view."""
-    while node.op == "call_function":
-        if (
-            node.target.__name__ == "getitem"
-            and isinstance(node.args[0].target, torch._ops.OpOverload)
-            and node.args[0].target in VIEWS
-        ):
-            node = node.args[0].args[0]
-        elif node.target in VIEWS and node.target.overloadpacket.__name__ not in _FRESH:
-            node = node.args[0]
-        else:
-            break
-    return node
-
-
-def _attribute(module, name):
-    for part in name.split("."):
-        module = getattr(module, part)
-    return module
-
-
-def lower_graph(module: torch.fx.GraphModule, whole_results=False, held=()) -> Program:
-    """The program of a graph all of whose nodes are lowered; with `whole_results` each result is a tensor of its own,
-    stored row by row. The inputs whose numbers are `held` may be constants of what is compiled. Raises Decline, of a node NodeFailed."""
-    b, values, inputs, constants, results = Builder(), {}, [], {}, []
-    for node in module.graph.nodes:
-        if node.op == "placeholder":
-            fake = node.meta.get("val")
-            values[node] = _argument(node.name, fake) if isinstance(fake, torch.Tensor) else fake
-            inputs.append(values[node].tensor if isinstance(values[node], View) else None)
-            if len(inputs) - 1 in held:
-                b.held.add(inputs[-1])
-        elif node.op == "get_attr":
-            data = _attribute(module, node.target)
-            tensor = input_tensor(node.name, data)
-            constants[tensor] = data
-            values[node] = View(tensor)
-        elif node.op == "call_function" and node.target.__name__ == "getitem":
-            values[node] = values[node.args[0]][node.args[1]]
-        elif node.op == "call_function":
-            try:
-                values[node] = lower_node(b, node, values.__getitem__)
-            except Exception as error:
-                raise NodeFailed(node.name, reason_of(error)) from error
-        elif node.op == "output":
-            results = _results(b, node.args[0], values, whole_results)
-    return Program(inputs, constants, b.items, results)
-
-
-def _is_whole(view):
-    rows = all(row == ([(d, 1)], 0) for d, row in enumerate(view.rows))
-    return rows and view.shape == view.tensor.shape and view.tensor.order == tuple(range(view.rank))
-
-
-def _results(b, nodes, values, whole):
-    """Results read from memory; those that would share memory where torch's do not are copied."""
-    results, owners = [], {}
-    nodes = nodes if isinstance(nodes, (tuple, list)) else [nodes]
-    for node in nodes:
-        if not isinstance(node, torch.fx.Node):
-            results.append(Result(node))
-            continue
-        value, root = values[node], alias_root(node)
-        if not isinstance(value, Value):
-            results.append(Result(value, node))
-            continue
-        b.begin(node, "copy")
-        if isinstance(value, Formula) or any(c < 0 for terms, _ in value.rows for _, c in terms):  # torch has no negative strides
-            value = b.materialise(value)
-        memory = root_tensor(value.tensor)
-        is_input = not any(memory in item.writes for item in b.items)
-        if (is_input and root.op not in ("placeholder", "get_attr")) or owners.setdefault(memory, root) is not root:
-            value = b.materialise(value)
-        elif whole and (
-            is_input or not _is_whole(value) or value.tensor in [r.value.tensor for r in results if r.is_tensor]
-        ):
-            value = b.materialise(value)
-        results.append(Result(value, node))
-    return results
 
 
 def root_tensor(tensor: Tensor) -> Tensor:

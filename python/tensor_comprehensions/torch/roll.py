@@ -19,7 +19,8 @@ from .builder import Item, Statement
 from .compiler import defined
 from .decompositions import decompositions
 from .expression import Apply, Index, Literal, Load, where
-from .program import input_tensor, lower_graph
+from .lowered import lower_graph
+from .program import input_tensor
 from .report import log
 from .text import def_of
 from .values import Decline, Tensor, digits, iterators

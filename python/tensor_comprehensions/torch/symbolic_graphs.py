@@ -1,5 +1,6 @@
 """Graphs whose sizes are symbols: compiled once for all sizes that are alike, or for the sizes of each call."""
 
+import functools
 import threading
 import time
 import warnings
@@ -7,7 +8,7 @@ import warnings
 import torch
 
 from .. import _core
-from .compile_graph import A_NUMBER, compile_graph, decline_reasons
+from .compile_graph import A_NUMBER, compile_graph, lowered_for
 from .report import log
 from .runner import MOST_SPECIALISATIONS
 from .specialise import Generalised, specialised
@@ -54,8 +55,8 @@ class ForAllSizes:
         started = time.perf_counter()
         try:
             general = Generalised(self.module, inputs)
-            self._check_reasons(general.module, inputs)
-            run, report = compile_graph(general.module, self.kind, self.compiler, sizes="all like the first")
+            check = functools.partial(self._check_reasons, inputs)
+            run, report = compile_graph(general.module, self.kind, self.compiler, sizes="all like the first", check=check)
         except Exception as error:
             reason = str(error).splitlines()[0] if isinstance(error, (Decline, ValueError, _core.Error)) else f"{type(error).__name__}: {error}"
             log.info("a graph is compiled for each size by itself, %.1f s: %s", time.perf_counter() - started, reason)
@@ -64,11 +65,11 @@ class ForAllSizes:
         self.made.append((general, run))
         return run
 
-    def _check_reasons(self, module, inputs):
+    def _check_reasons(self, inputs, reasons):
         """Raises Decline where a node is left to torch because sizes are symbols."""
-        left = {name: why for name, why in decline_reasons(module, {}, self.compiler).items() if why and why != A_NUMBER}
+        left = {name: why for name, why in reasons.items() if why and why != A_NUMBER}
         if left:
-            alone = decline_reasons(specialised(self.module, inputs), {}, self.compiler)
+            alone = lowered_for(specialised(self.module, inputs), self.compiler).reasons
             for name, why in left.items():
                 if alone.get(name) is None:
                     raise Decline(why)

@@ -152,7 +152,7 @@ def unfold(b, x, dim, size, step):
 def as_strided(b, x, size, stride, storage_offset=None):
     base = b.node.args[0].meta["val"]
     refuse(not base.is_contiguous() or base.storage_offset(), "its base is not contiguous")
-    refuse(b.node.args[0].op == "placeholder", "its base may be part of a larger tensor")
+    refuse(b.node.args[0] in b.inputs, "its base may be part of a larger tensor")
     flat = b.reshape(x, (x.numel,))
     return flat.remap(size, [([(d, s) for d, s in enumerate(stride) if s], storage_offset or 0)])
 
