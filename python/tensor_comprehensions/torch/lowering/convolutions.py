@@ -4,6 +4,7 @@ import math
 
 from ..expression import Apply, Index, Literal, Load, all_of, cast, where
 from ..values import View, iterators
+from .choices import places_are_one_dimension, transposed_by_products
 from .reductions import opmath, rounded
 from .registry import lowers, refuse
 
@@ -66,7 +67,7 @@ def convolved(b, x, weight, stride, pad, dilation, groups, out_space):
     """The convolution without bias, as a view (n, channel, space...)."""
     count, own = len(out_space), opmath(x.dtype)
     outputs, channels = weight.shape[0] // groups, weight.shape[1]
-    if groups == 1 and count > 1 and math.prod(weight.shape[2:]) == 1 and set(stride) == {1} and set(pad) == {0}:
+    if places_are_one_dimension(weight, stride, pad, groups):
         return _convolved_places(b, x, weight)
     n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d]) for d in range(count)]
@@ -114,21 +115,12 @@ def _without(value, index):
 
 
 def convolved_transposed(b, x, weight, stride, pad, dilation, groups, out_space):
-    """The transposed convolution without bias: each place gathers from the positions that reach it. Products of their own read weights
-    as they lie; weights that a compile may lay out are multiplied right where they are gathered, which is less to do."""
-    plain = not b.is_held(weight) and all(d == 1 for d in dilation) and all(n % s == 0 for n, s in zip(out_space, stride))
-    by_products = plain and (all(s > 1 for s in stride) or products_pay(x, weight))
-    form = _transposed_by_products if by_products else _transposed_by_guards
+    """The transposed convolution without bias: each place gathers from the positions that reach it."""
+    form = _by_products if transposed_by_products(b, x, weight, stride, dilation, out_space) else _by_guards
     return form(b, x, weight, stride, pad, dilation, groups, out_space)
 
 
-def products_pay(x, weight):
-    """Are the products of all elements of the windows, written and read again, less than the weights?"""
-    places, elements = math.prod([x.shape[0], *x.shape[2:]]), math.prod(weight.shape[1:])
-    return places * elements <= weight.numel
-
-
-def _transposed_by_guards(b, x, weight, stride, pad, dilation, groups, out_space):
+def _by_guards(b, x, weight, stride, pad, dilation, groups, out_space):
     """Every place looks at all elements of the window and takes those that a position meets."""
     count, own = len(out_space), opmath(x.dtype)
     channels, outputs = x.shape[1] // groups, weight.shape[1]
@@ -152,7 +144,7 @@ def _phase(stride, pad):
     return lambda r: (r + pad) / stride, lambda r: (r + pad) % stride
 
 
-def _transposed_by_products(b, x, weight, stride, pad, dilation, groups, out_space):
+def _by_products(b, x, weight, stride, pad, dilation, groups, out_space):
     """Each element of the window times each position, a plain product that reads the weights once and as they lie; each place
     then sums those that meet there.
     """

@@ -1,6 +1,7 @@
 """Products of matrices."""
 
 from ..expression import FLOATS, Index, Literal, call, cast, where
+from .choices import rows_of_a_block
 from .reductions import opmath, rounded
 from .registry import broadcast, lowers, refuse
 
@@ -70,8 +71,7 @@ def ragged_product(b, x, weights, ends=None, bias=None, out_dtype=None):
     refuse(x.rank != 2 or weights.rank != 3 or ends is None, "groups of terms, or of columns")
     refuse(bias is not None or (out_dtype is not None and b.out_dtype != x.dtype), "a bias, or a result of another type")
     (rows, terms), (groups, _, columns) = x.shape, weights.shape
-    refuse(rows < groups, "less rows than groups, which torch multiplies as fast")
-    size = 8 if rows >= 16 * groups else 4 if rows >= 2 * groups else 1
+    size = rows_of_a_block(rows, groups)
     e, f, j = Index("e", groups), Index("f", groups), Index("j", rows // size + min(rows, groups))
     t, r, k, n = Index("t", rows), Index("r", size), Index("k", terms), Index("n", columns)
     at_least = lambda value, least: call("max", value, least)

@@ -4,10 +4,8 @@ import math
 
 from ..expression import FLOATS, Index, Literal, call, cast, where
 from ..values import iterators
+from .choices import refuse_long_rows_of_a_grid
 from .registry import dimensions, lowers, refuse, split_iterators
-
-LONGEST_SQUARE = 64
-"""Terms of a running reduction that are taken where no thread runs it in order: more cost their square."""
 
 LONGEST_ACCUMULATION = 256
 """Terms that one accumulator of float32 takes in turn: a sum of a hundred thousand is off by 5e-6, torch's by 1e-7."""
@@ -218,8 +216,7 @@ def cumulative(operator, identity):
         if x.rank == 0:
             return rounded(b, b.materialise(x), b.out_dtype)
         dim %= x.rank
-        on_cpu = b.result().device.type == "cpu"
-        refuse(not on_cpu and x.shape[dim] > LONGEST_SQUARE, "on this device a running reduction costs the square of its terms")
+        refuse_long_rows_of_a_grid(b.result(), x.shape[dim], "a running reduction costs the square of its terms")
         own = {"float32": "float64"}.get(b.out_dtype, opmath(b.out_dtype))
         its = iterators(x.shape)
         before = Index("u", x.shape[dim])
@@ -246,8 +243,7 @@ def running_extreme(operator, identity):
         if x.rank == 0:
             return b.materialise(x), b.define([], Literal(0, "int64"))
         dim %= x.rank
-        on_cpu = b.result(0).device.type == "cpu"
-        refuse(not on_cpu and x.shape[dim] > LONGEST_SQUARE, "on this device a running reduction costs the square of its terms")
+        refuse_long_rows_of_a_grid(b.result(0), x.shape[dim], "a running reduction costs the square of its terms")
         own = opmath(x.dtype) if x.dtype in FLOATS else "float64"
         its, before, at = up_to(x, dim)
         term = where(before <= its[dim], cast(x.at(at), own), Literal(identity, own))
@@ -269,7 +265,7 @@ def logcumsumexp(b, x, dim):
     if x.rank == 0:
         return rounded(b, b.materialise(x), b.out_dtype)
     dim %= x.rank
-    refuse(b.result().device.type != "cpu" and x.shape[dim] > LONGEST_SQUARE, "on this device one thread runs all terms of a row")
+    refuse_long_rows_of_a_grid(b.result(), x.shape[dim], "one thread runs all terms of a row")
     its = iterators(x.shape)
     one = Literal(1, "int64")
     earlier = [i - one if d == dim else i for d, i in enumerate(its)]
