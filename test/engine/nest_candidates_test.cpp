@@ -7,6 +7,7 @@
 
 #include "tc/base/error.h"
 #include "tc/engine/compile/price_function.h"
+#include "tc/engine/describe/describe_work.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 #include "test/support/oracle.h"
@@ -105,6 +106,19 @@ TEST(NestCandidates, AreKernelsOnGpus) {
     EXPECT_NEAR(price_of(function, arguments, options), candidate.seconds, 1e-9 * candidate.seconds)
         << candidate.options.to_text();
   }
+}
+
+/// What is said of a compile is about the nests that its options name.
+TEST(NestCandidates, AreWhatIsDescribed) {
+  const auto function = define(mm).functions.back();
+  const auto arguments = arguments_of(*function, programs[0].shapes);
+  CompileOptions options;
+  options.target = Target::parse("cpu:avx2,cores=1,l1=32k,l2=1m,l3=8m");
+  const auto last = candidates(function, arguments, options).back();
+  options.mapping = last.options;
+  const auto report = describe_work(function, make_arguments(*function, arguments.input_specs(), {}), options);
+  ASSERT_EQ(report.prices.size(), 1u);
+  EXPECT_NEAR(report.prices[0].seconds, last.seconds, 1e-9 * last.seconds);
 }
 
 TEST(NestCandidates, AreRefusedWhereSumsHaveFixedOrders) {

@@ -218,7 +218,7 @@ void fill(const std::shared_ptr<const Function>& function, const std::vector<Arg
   how.stages.dump_directory.clear();
   auto filled = std::make_shared<WorkReport>(report);
   how.stages.mutate = [filled](const std::string& stage, CompileState& state) {
-    if (stage != "choose") return;
+    if (stage != "nest") return;
     filled->prices = prices_of(state);
     filled->grid_prices = grid_prices_of(state);
   };
