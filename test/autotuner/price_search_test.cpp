@@ -93,6 +93,14 @@ TEST(PriceSearch, NeverAsksTwiceAndEnds) {
   EXPECT_TRUE(search.ask(1).empty());
 }
 
+/// The cache may hold a nest that is proposed again.
+TEST(PriceSearch, DoesNotAskAgainForANestItBeganWith) {
+  auto search = search_of({nests({})[2].options});
+  search.tell({{Options(), 1}});
+  search.tell(measured(search.ask(1)));
+  for (const auto& options : search.ask(63)) EXPECT_NE(number_of(options), 2);
+}
+
 TEST(PriceSearch, ProposesNearTheFastestAnew) {
   std::vector<std::string> centres;
   PriceSearch search(

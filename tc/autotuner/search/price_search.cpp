@@ -32,36 +32,34 @@ void PriceSearch::grow() {
   bool is_centre = true;
   for (auto& candidate : propose_(best_)) {
     const auto is_it = [&](const Known& known) { return known.candidate.options == candidate.options; };
+    const auto told = told_.find(is_centre ? centre_ : candidate.options.to_text());
+    const bool is_known = told != told_.end();
     if (std::none_of(pool_.begin(), pool_.end(), is_it))
-      pool_.push_back({std::move(candidate), is_centre, is_centre ? best_seconds_ : 0});
+      pool_.push_back({std::move(candidate), is_known, is_known ? told->second : 0});
     is_centre = false;
   }
 }
 
 /// Of each in the pool, the price as corrected by what was measured.
 std::vector<double> PriceSearch::costs() const {
-  const auto count = pool_.empty() ? 0 : pool_.front().candidate.terms.size();
-  Ridge correction(count);
+  Ridge correction(pool_.empty() ? 0 : pool_.front().candidate.terms.size());
   double sum = 0, samples = 0;
   const auto factor = [](const Known& known) { return std::log(known.seconds / known.candidate.seconds); };
   for (const auto& known : pool_)
     if (known.seconds > 0) sum += factor(known), samples += 1;
   const auto mean = samples > 0 ? sum / samples : 0;
   for (const auto& known : pool_)
-    if (known.seconds > 0 && known.candidate.terms.size() == count)
-      correction.learn(known.candidate.terms, factor(known) - mean);
+    if (known.seconds > 0) correction.learn(known.candidate.terms, factor(known) - mean);
   std::vector<double> result;
-  for (const auto& known : pool_)
-    result.push_back(
-        known.candidate.seconds *
-        std::exp(mean + (known.candidate.terms.size() == count ? correction.value(known.candidate.terms) : 0)));
+  for (const auto& [candidate, asked, seconds] : pool_)
+    result.push_back(candidate.seconds * std::exp(mean + correction.value(candidate.terms)));
   return result;
 }
 
 /// How differently the prices of two nests are made up.
 double PriceSearch::distance(const Known& a, const Known& b) const {
   auto result = std::abs(std::log(a.candidate.seconds / b.candidate.seconds));
-  for (std::size_t i = 0; i < std::min(a.candidate.terms.size(), b.candidate.terms.size()); ++i)
+  for (std::size_t i = 0; i < a.candidate.terms.size(); ++i)
     result = std::max(result, std::abs(a.candidate.terms[i] - b.candidate.terms[i]));
   return result;
 }
@@ -88,7 +86,7 @@ std::vector<std::size_t> PriceSearch::next(int count) const {
     double most = -1;
     for (auto each = order.begin(); each != order.end() && cost[*each] <= affordable * cost[order.front()]; ++each) {
       const auto own = novelty(pool_[*each], taken);
-      if (explores ? own > most : most < least_distance && own >= least_distance) {
+      if (explores ? own > most : own >= least_distance) {
         most = own;
         chosen = each;
         if (!explores) break;

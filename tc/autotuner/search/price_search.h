@@ -12,7 +12,7 @@ namespace tc::autotuner {
 
 /// A search for nests by their prices, of which few are measured:
 ///
-///   nests near the fastest options -> price, corrected by what was measured -> the least, unlike those already measured
+///   nests near the fastest options -> price, corrected by what was measured -> the least, unlike nests already measured
 ///
 /// Where the first batch has shown that others than the default are faster, nests near the fastest join the pool. The correction
 /// is a ridge regression of log(measured / price) on the terms of the price.

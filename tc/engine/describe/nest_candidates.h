@@ -17,9 +17,9 @@ struct NestCandidate {
   std::vector<double> terms;
 };
 
-/// Nests of \p function, compiled for \p arguments with \p options, that are not those it has so, the cheapest first: for each
-/// cluster the \p count cheapest that a search by prices meets, the nests of the other clusters staying as they are. The
-/// first one has what \p options choose. Nothing is carried out, compiled or measured.
+/// The nests that \p options choose for \p function and \p arguments, then others, the cheapest first: for each cluster the
+/// \p count cheapest that a search by prices meets, while the nests of the other clusters stay. Nothing is carried out,
+/// compiled or measured.
 ///
 /// Throws as map_launches().
 std::vector<NestCandidate> nest_candidates(const std::shared_ptr<const Function>& function,
