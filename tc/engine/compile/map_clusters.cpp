@@ -183,16 +183,6 @@ void take_nests(CompileState& state, std::size_t index, const std::string& text,
   begin_passes(state, launch);
 }
 
-void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
-  take_nests(state, index, text, polyhedral::nest_names);
-}
-
-/// The nests of the option `nest`.
-void take_nests_of_options(CompileState& state, std::size_t index) {
-  if (const auto text = nests_of_options(state); !text.empty())
-    take_nests(state, index, text, polyhedral::positional_nest_names);
-}
-
 /// One pass for one cluster. What a mapping that was given makes impossible is an OptionsError.
 void run_pass(LaunchState& launch, const polyhedral::CpuPass& pass, polyhedral::CpuCluster& cluster) {
   try {
@@ -269,7 +259,7 @@ std::vector<LaunchStage> cluster_stages() {
       {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
       {"collapse", Phase::Choose, collapse, print_schedule, verify_scheduled},
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
-      {"nest", Phase::Choose, take_nests_of_options, print_choice_as_nests, {}, replace_nests},
+      nest_stage(print_choice_as_nests, take_nests),
   };
   const auto& passes = polyhedral::cpu_passes();
   for (std::size_t i = 0; i < passes.size(); ++i)

@@ -75,16 +75,6 @@ void take_nests(CompileState& state, std::size_t index, const std::string& text,
   launch.has_own_mapping = true;
 }
 
-void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
-  take_nests(state, index, text, polyhedral::nest_names);
-}
-
-/// The nests of the option `nest`.
-void take_nests_of_options(CompileState& state, std::size_t index) {
-  if (const auto text = nests_of_options(state); !text.empty())
-    take_nests(state, index, text, polyhedral::positional_nest_names);
-}
-
 std::string print_choice(const LaunchState& launch) { return polyhedral::to_string(*launch.grid().mapping); }
 
 void split(CompileState& state, std::size_t index) {
@@ -249,12 +239,7 @@ std::vector<LaunchStage> kernel_stages() {
   std::vector<LaunchStage> stages{
       {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
-      {"nest",
-       Phase::Choose,
-       take_nests_of_options,
-       [](const LaunchState& launch) { return print_nests(launch, nest_of_cluster); },
-       {},
-       replace_nests},
+      nest_stage([](const LaunchState& launch) { return print_nests(launch, nest_of_cluster); }, take_nests),
       {"split_kernels", Phase::Map, split, print_parts,
        [](const CompileState&, const LaunchState& launch) { verify_pass(launch, polyhedral::GridLaws::Statements); }},
   };

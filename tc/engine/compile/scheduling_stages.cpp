@@ -212,12 +212,19 @@ std::string print_nests(const LaunchState& launch, const ChosenNest& chosen) {
   return join(nests, "\n");
 }
 
-std::string nests_of_options(const CompileState& state) {
-  const auto& options = state.mapping;
-  if (options.batch_invariant && !options.nest.empty())
-    throw OptionsError(
-        "the option batch_invariant fixes the order of sums, which the option nest chooses: leave out one");
-  return polyhedral::text_of_nest_line(options.nest);
+LaunchStage nest_stage(std::function<std::string(const LaunchState&)> print, TakeNests take) {
+  const auto run = [take](CompileState& state, std::size_t index) {
+    const auto& options = state.mapping;
+    if (options.nest.empty()) return;
+    if (options.batch_invariant)
+      throw OptionsError(
+          "the option batch_invariant fixes the order of sums, which the option nest chooses: leave out one");
+    take(state, index, polyhedral::text_of_nest_line(options.nest), polyhedral::positional_nest_names);
+  };
+  const auto replace = [take](CompileState& state, std::size_t index, const std::string& text) {
+    take(state, index, text, polyhedral::nest_names);
+  };
+  return {"nest", Phase::Choose, run, std::move(print), {}, replace};
 }
 
 std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchState& launch, const std::string& text,

@@ -26,11 +26,14 @@ using ChosenNest = std::function<polyhedral::Nest(const LaunchState&, std::size_
 /// The nests of all clusters of \p launch, one below the other.
 std::string print_nests(const LaunchState& launch, const ChosenNest& chosen);
 
-/// The text of the option `nest`, with positional names; "" without it. Throws OptionsError where sums have fixed orders.
-std::string nests_of_options(const CompileState& state);
-
-/// How a text calls what a nest consists of: nest_names, or positional_nest_names.
+/// How a text calls the parts of a nest: nest_names, or positional_nest_names.
 using NamesOfNest = polyhedral::NestNames (*)(const polyhedral::Scop&, const polyhedral::ClusterView&);
+/// Takes the mappings of the clusters of a launch that a text has nests for.
+using TakeNests = void (*)(CompileState&, std::size_t index, const std::string& text, NamesOfNest names_of);
+
+/// The stage `nest`, whose text is that of \p print: nests that the options name, or that replace its result, go to \p take. It
+/// throws OptionsError for the option where sums have fixed orders.
+LaunchStage nest_stage(std::function<std::string(const LaunchState&)> print, TakeNests take);
 
 struct NestOfCluster {
   std::size_t cluster = 0;  ///< of a launch
