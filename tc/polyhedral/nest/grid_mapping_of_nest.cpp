@@ -72,7 +72,7 @@ class GridMappingOfNest {
     GridUnit result{.name = branch.unit};
     if (result.name.empty()) return result;
     for (const auto& loop : branch.loops) {
-      const auto iterator = iterator_of(loop.digit.index, number);
+      const auto iterator = space_.iterator(loop.digit.index, number);
       if (loop.place == NestPlace::Thread && loop.dimension < 2)
         (loop.dimension == 0 ? result.columns : result.rows) = iterator;
       if (loop.slots > 0) result.steps = iterator;
@@ -125,7 +125,7 @@ class GridMappingOfNest {
       if (loop.place == NestPlace::Lanes) statement.vector = true;
       if (loop.place == NestPlace::Threads) {
         statement.together = true;
-        statement.loops.push_back({iterator_of(digit.index, number), {-1, digit.step}, loop.beside});
+        statement.loops.push_back({space_.iterator(digit.index, number), {-1, digit.step}, loop.beside});
       }
       if (loop.place == NestPlace::Thread && digit.index.statement >= 0)
         statement.loops.push_back({digit.index.number, {loop.dimension, digit.step}});
@@ -133,11 +133,6 @@ class GridMappingOfNest {
         result.blocks = {branch.statement, digit.index.number, digit.step, std::max(loop.slots, 1)};
     }
     return statement;
-  }
-
-  int iterator_of(const NestIndex& index, int branch) const {
-    if (index.statement >= 0) return index.number;
-    return space_.statements[static_cast<std::size_t>(branch)].entry.outer[static_cast<std::size_t>(index.number)];
   }
 
   /// Does \p loop count blocks of a reduction? Rounds of threads are counted right above the threads.

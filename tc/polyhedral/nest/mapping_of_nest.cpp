@@ -109,21 +109,16 @@ class MappingOfNest {
     }
   }
 
-  int iterator_of(const NestIndex& index, int branch) const {
-    if (index.statement >= 0) return index.number;
-    return space_.statements[static_cast<std::size_t>(branch)].entry.outer[static_cast<std::size_t>(index.number)];
-  }
-
   void add_branch(ClusterMapping& result, int number) const {
     const auto& branch = nest_.branches[static_cast<std::size_t>(number)];
     for (const auto& loop : branch.loops) {
-      const int iterator = iterator_of(loop.digit.index, number);
+      const int iterator = space_.iterator(loop.digit.index, number);
       if (loop.place == NestPlace::Lanes)
         result.statements.push_back(
             {branch.statement, iterator, loop.lanes, vectors_in_flight(branch, loop, result.register_tile)});
       if (loop.place == NestPlace::Unit) result.dot = {branch.statement, iterator, loop.width, loop.steps};
       if (loop.slides_along)
-        result.window = {branch.statement, iterator, iterator_of(*loop.slides_along, number),
+        result.window = {branch.statement, iterator, space_.iterator(*loop.slides_along, number),
                          static_cast<int>(extent(loop.digit.index)), loop.slide_step};
     }
   }

@@ -11,6 +11,11 @@ int NestSpace::position(const std::string& id) const {
   return -1;
 }
 
+int NestSpace::iterator(const NestIndex& index, int statement) const {
+  if (index.statement >= 0) return index.statement == statement ? index.number : -1;
+  return statements[static_cast<std::size_t>(statement)].entry.outer[static_cast<std::size_t>(index.number)];
+}
+
 std::int64_t NestSpace::extent(const NestIndex& index) const {
   const auto number = static_cast<std::size_t>(index.number);
   return index.statement < 0 ? members.at(number).extent()

@@ -27,6 +27,8 @@ struct NestSpace {
 
   /// The position of the statement called \p id; -1 without one.
   int position(const std::string& id) const;
+  /// The iterator of statement number \p statement that \p index is; -1 where it is none of its own.
+  int iterator(const NestIndex& index, int statement) const;
   /// How many values \p index takes.
   std::int64_t extent(const NestIndex& index) const;
 };

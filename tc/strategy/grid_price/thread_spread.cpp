@@ -47,6 +47,7 @@ class SpreadReader {
   SpreadReader(const PricedCluster& cluster, const Nest& nest, int number)
       : cluster_(cluster),
         nest_(nest),
+        number_(number),
         statement_(cluster.statements[static_cast<std::size_t>(number)]),
         branch_(nest.branches[static_cast<std::size_t>(number)]) {
     for (auto extent : statement_.extent) {
@@ -66,8 +67,7 @@ class SpreadReader {
 
  private:
   SpreadIterator* iterator_of(const NestIndex& index) {
-    const int number =
-        index.statement < 0 ? statement_.entry.outer[static_cast<std::size_t>(index.number)] : index.number;
+    const int number = cluster_.nests.iterator(index, number_);
     return number < 0 ? nullptr : &result_.iterators[static_cast<std::size_t>(number)];
   }
 
@@ -119,6 +119,7 @@ class SpreadReader {
 
   const PricedCluster& cluster_;
   const Nest& nest_;
+  int number_;
   const PricedStatement& statement_;
   const NestBranch& branch_;
   ThreadSpread result_;

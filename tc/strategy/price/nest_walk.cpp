@@ -68,10 +68,7 @@ class StatementWalker {
   }
 
  private:
-  int iterator_of(const NestIndex& index) const {
-    if (index.statement < 0) return statement_.entry.outer[static_cast<std::size_t>(index.number)];
-    return index.statement == number_ ? index.number : -1;
-  }
+  int iterator_of(const NestIndex& index) const { return cluster_.nests.iterator(index, number_); }
   int lanes_along(int iterator) const { return iterator >= 0 && iterator == walk_.lane_iterator ? walk_.lanes : 1; }
   double extent_of(int iterator) const { return statement_.extent[static_cast<std::size_t>(iterator)]; }
   /// How many values the digit of \p loop and those below it take together, of \p extent.
