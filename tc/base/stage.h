@@ -41,8 +41,10 @@ struct StageOptions {
   std::set<std::string> keep_text_of;  ///< the same for these steps alone
   std::string dump_directory;          ///< write NN_name.txt files there, of texts that are not empty; empty: none
   int first_number = 0;                ///< NN of the first stage
-  std::map<std::string, std::string> replace;                    ///< stage name or step -> text taken as its result
-  std::function<void(const std::string& stage, State&)> mutate;  ///< called after each stage, before its laws
+  std::map<std::string, std::string> replace;  ///< stage name or step -> text taken as its result
+  /// Called after each stage, before its laws. It owns all that it writes to, because a compile that reached a limit may be in it
+  /// when the caller already has the error.
+  std::function<void(const std::string& stage, State&)> mutate;
   Cancellation cancellation;
 };
 

@@ -36,9 +36,8 @@ TEST(Compile, MemoryLimit) {
   auto module = define(mm);
   CompileOptions options;
   options.memory_limit = 16 << 20;
-  std::vector<char> hoard;
-  options.stages.mutate = [&](const std::string& stage, CompileState&) {
-    if (stage == "lower") hoard.assign(64 << 20, 1);
+  options.stages.mutate = [hoard = std::make_shared<std::vector<char>>()](const std::string& stage, CompileState&) {
+    if (stage == "lower") hoard->assign(64 << 20, 1);
   };
   auto text = message<ResourceError>([&] {
     compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
