@@ -1,6 +1,6 @@
 # Two commands do everything, set-up included:  make demo   make test
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test test-long fuzz separate wheel bench gpu-bundle lint format sanitize asan tsan clean
+.PHONY: help setup packages isl venv configure build demo test test-long fuzz separate wheel bench gpu-bundle lint format sanitize asan tsan clean
 
 PYTHON := .venv/bin/python
 JOBS := $(shell nproc)
@@ -8,8 +8,18 @@ JOBS := $(shell nproc)
 help:            ## list the commands
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## ?/  make \1\t/' | expand -t 16
 
-setup:           ## install what is missing (Debian packages, .venv); does nothing the second time
-	@third_party/install.sh
+# isl is compiled while Python packages are fetched and unpacked.
+setup: packages  ## install what is missing (Debian packages, isl, .venv); does nothing the second time
+	@$(MAKE) --no-print-directory -j 2 isl venv
+
+packages:
+	@third_party/install.sh debian
+
+isl: packages
+	@third_party/isl.sh
+
+venv: packages
+	@third_party/install.sh python
 
 # CONFIGURE holds more options of CMake for a first build, -DTC_WARNINGS_AS_ERRORS=ON for example.
 configure: setup
@@ -51,16 +61,16 @@ gpu-bundle: build ## pack what benchmarks/gpu.sh needs on a machine with a GPU i
 	@cmake --build build -j $(JOBS) --target benchmarks
 	@$(PYTHON) benchmarks/gpu_suite/make_bundle.py
 
-lint: setup      ## check the sources: contracts, lengths, includes, tests of passes, layout, prose of the pages, types of the Python package
+lint: venv       ## check the sources: contracts, lengths, includes, tests of passes, layout, prose of the pages, types of the Python package
 	@$(PYTHON) tools/lint/lint.py --format
 	@$(PYTHON) -m mypy
 
-format: setup    ## lay out all sources by .clang-format
+format: venv     ## lay out all sources by .clang-format
 	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
 
-# What CI runs of the tests under sanitizers: those of the floors that compile in a few minutes.
+# What CI runs of the tests under sanitizers: those of the floors that compile in a few minutes. They need no Python package.
 SANITIZED := base_test lang_test options_test cache_test
-sanitize: setup  ## build and run the tests of the lower floors under the sanitizers
+sanitize: isl    ## build and run the tests of the lower floors under the sanitizers
 	@cmake --preset asan -DTC_UNITY=ON
 	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED)
 	@printf '%s\n' $(SANITIZED) | xargs -P $(JOBS) -I TEST sh -c 'build-asan/bin/TEST --gtest_brief=1'

@@ -117,7 +117,7 @@ def draw(result: dict, folder: str) -> None:
     try:
         from . import plots
     except ImportError:
-        print("no plots: matplotlib is not installed (third_party/install.sh installs it)")
+        print("no plots: matplotlib is not installed (make setup installs it)")
     else:
         plots.draw(result, folder)
 

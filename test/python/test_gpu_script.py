@@ -25,7 +25,7 @@ needs_nvrtc = pytest.mark.skipif(not NVRTC, reason="NVRTC is not installed")
 
 def test_nvrtc_is_there():
     """Without it the tests of machine code for GPUs are skipped, and a run of all tests would say nothing about it."""
-    assert NVRTC, "third_party/install.sh installs NVRTC into .venv"
+    assert NVRTC, "make setup installs NVRTC into .venv"
 
 
 def plan(folder, seconds=90):
