@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/drop_idle_iterators.h"
+#include "tc/halide_bridge/rewrite/drop_idle_iterators.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/hoist_invariants.h"
+#include "tc/halide_bridge/rewrite/hoist_invariants.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <regex>
 #include <sstream>
 
-#include "tc/halide_bridge/lower/guarded_update.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 #include "test/halide_bridge/lower_fixture.h"
 
 namespace tc::halide_bridge {

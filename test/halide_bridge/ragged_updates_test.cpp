@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/ragged_updates.h"
+#include "tc/halide_bridge/rewrite/ragged_updates.h"
 
 #include <gtest/gtest.h>
 

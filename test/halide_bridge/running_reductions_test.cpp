@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/running_reductions.h"
+#include "tc/halide_bridge/rewrite/running_reductions.h"
 
 #include <gtest/gtest.h>
 

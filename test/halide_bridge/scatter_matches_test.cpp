@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/scatter_matches.h"
+#include "tc/halide_bridge/rewrite/scatter_matches.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/split_residues.h"
+#include "tc/halide_bridge/rewrite/split_residues.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/triangular_updates.h"
+#include "tc/halide_bridge/rewrite/triangular_updates.h"
 
 #include <gtest/gtest.h>
 

@@ -175,6 +175,18 @@ class Builder:
         self.assign(target, subscripts, expression.cast(addend, value.dtype), operator, over)
         return target
 
+    def store(self, value, over, subscripts, stored) -> View:
+        """A tensor like `value`, whose elements at `subscripts` become `stored`, one for each value of the iterators `over`; of several for one
+        element the last one, in the order of these. An error where one is outside."""
+        its = iterators(value.shape)
+        target = self.define(its, value.at(its))
+        zero = expression.Literal(0, "int64")
+        if all(isinstance(s, Index) for s in subscripts):  # an expression on the left makes a store of it
+            subscripts = [expression.Apply("+", (subscripts[0], zero), "int64"), *subscripts[1:]]
+        subscripts = [expression.Apply("+", (s, zero), "int64") if s in subscripts[:k] else s for k, s in enumerate(subscripts)]
+        self.assign(target, subscripts, expression.cast(stored, value.dtype), over=over)
+        return target
+
     def sum(self, iterators, value, dtype=None) -> View:
         return self.define(iterators, value, "+=!", dtype)
 

@@ -27,6 +27,7 @@ from .report import Part, Report, log
 from .runner import PartFailed, Runner
 from .sizes import is_size
 from .specialise import has_symbols
+from .updates import stored_in_place, updates_of_submodules
 from .values import Decline
 from .work import work_of
 
@@ -140,7 +141,8 @@ def static_inputs(fakes, tensors):
     """The inputs of the graph that AOTAutograd compiles now which are parameters and buffers, by their numbers: those of `tensors`, which
     Dynamo gave, or None where these are not the inputs `fakes`."""
     context = torch._guards.TracingContext.try_get()
-    numbers = tuple(context.fw_metadata.static_input_indices) if context and context.fw_metadata else ()
+    known = context.fw_metadata if context else None
+    numbers = [k for k in known.static_input_indices if k not in known.mutated_inp_runtime_indices] if known else []
     same = len(fakes) == len(tensors) and all(_is_like(tensors[k], fakes[k]) for k in numbers)
     return {k: tensors[k] if same else None for k in numbers}
 
@@ -151,9 +153,11 @@ def _is_like(tensor, fake):
     return tensor.shape == fake.shape and tensor.stride() == fake.stride() and tensor.dtype is fake.dtype
 
 
-def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({}), sizes="", check=lambda reasons: None):
+def compile_graph(
+    module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({}), sizes="", check=lambda reasons: None, updated=MappingProxyType({})
+):
     """A callable of the inputs of a core ATen graph, and the report of it, which has `sizes`. Compiled parts may hold the inputs `static`, see
-    static_inputs. Raises Decline where sizes are symbols and a part does not take them, and what `check` raises for the reasons why calls are left to torch."""
+    static_inputs, and store results in inputs as `updated` says, see updates.py. Raises Decline where sizes are symbols and a part does not take them, and what `check` raises for the reasons why calls are left to torch."""
     started, report = time.perf_counter(), Report(kind, sizes=sizes)
     refused: Dict[str, str] = {}
     while True:
@@ -171,14 +175,14 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, s
                 n.name: "taking it would reorder random numbers" for n in module.graph.nodes if n.op == "call_function"
             }
             continue
-        frozen = _frozen_inputs(split, static)
+        frozen, updates = _frozen_inputs(split, static), updates_of_submodules(split, updated)
         failed: Dict[str, str] = {}
         compiled: dict = {}
         for name, sub in split.named_children():
             if name.startswith("tc_") and not failed:
                 try:
                     program = made.program(sub.graph) if made.has_program_of(sub.graph) else lower_graph(sub, held=frozen[name])
-                    compiled[name] = _compile_submodule(sub, compiler, frozen[name], program)
+                    compiled[name] = _compile_submodule(sub, compiler, frozen[name], stored_in_place(program, updates[name]))
                 except Exception as error:
                     if has_symbols(module):
                         raise
@@ -267,6 +271,7 @@ def _report_part(report, guarded):
         flops = sum(item.flops for item in items)
         names = tuple(dict.fromkeys(item.node.name for item in items))
         report.parts.append(Part(part.named("part"), names, flops))
+        report.in_place += names if set(part.returns) & runner.program.updates.keys() else ()
     for node in guarded.fallback.graph.nodes:
         if node.op == "call_function" and not is_getitem(node):
             report.taken.append((node.name, str(node.target)))

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import threading
+import warnings
 from typing import Callable, Optional
 
 import torch
@@ -17,8 +18,10 @@ from ..options import Options
 
 @functools.lru_cache(maxsize=64)
 def defined(text):
-    """The last def in `text`."""
-    module = define(text)
+    """The last def in `text`. Texts that update inputs in place mean it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"warning\[TC130\]")
+        module = define(text)
     return module[list(module)[-1]]
 
 

@@ -22,6 +22,7 @@ from .report import log
 from .roll import roll_loops
 from .specialise import has_symbols
 from .symbolic_graphs import ForAllSizes
+from .updates import updated_inputs
 from .values import Decline
 
 
@@ -32,8 +33,9 @@ def _compiler_of(kind, compiler, recording, tensors=()):
         if has_symbols(module):
             return make_boxed_func(ForAllSizes(module, kind, compiler))
         static = static_inputs(example_inputs, tensors) if compiler.freeze and kind == "inference" else {}
+        updated = updated_inputs(example_inputs) if kind == "inference" and recording is None else {}
         try:
-            run, report = compile_graph(module, kind, compiler, static)
+            run, report = compile_graph(module, kind, compiler, static, updated=updated)
         except Exception as error:  # a model must not break
             warnings.warn(f"tc does not take a graph, it runs in torch: {type(error).__name__}: {error}", stacklevel=2)
             log.debug("not taken", exc_info=True)

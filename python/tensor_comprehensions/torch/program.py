@@ -28,12 +28,14 @@ class Result:
 
 @dataclasses.dataclass
 class Program:
-    """`inputs` has a tensor for each placeholder, None for one that is no tensor; `constants` those of attributes."""
+    """`inputs` has a tensor for each placeholder, None for one that is no tensor; `constants` those of attributes. Results that are keys of `updates`
+    have the memory of inputs, whose values they replace."""
 
     inputs: List[Optional[Tensor]]
     constants: Dict[Tensor, torch.Tensor]
     items: List[Item]
     results: List[Result]
+    updates: Dict[Tensor, Tensor] = dataclasses.field(default_factory=dict)
 
 
 def stored_order(fake):

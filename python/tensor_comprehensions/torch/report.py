@@ -48,6 +48,8 @@ class Report:
     """Folders with what is needed to report a part that failed to compile."""
     sizes: str = ""
     """Of a graph with symbolic sizes: which of them it is for, and why not for more."""
+    in_place: List[str] = dataclasses.field(default_factory=list)
+    """Nodes that store into the memory of an input of the graph, whose other elements are not copied."""
     launches: int = 0
     """Launches of one run, after fusion."""
     seconds: float = 0.0

@@ -118,8 +118,9 @@ class Runner:
         given = [(k, t, f) for k, (t, f) in enumerate(zip(program.inputs, self._fakes)) if t is not None]
         self._strides = {t: numbers(f.stride()) for _, t, f in given}
         self._strides |= {t: tuple(data.stride()) for t, data in program.constants.items()}
+        self._strides |= {new: self._strides[old] for new, old in program.updates.items()}
         self._fixed_inputs = [(k, t, torch.Size(numbers(f.shape)), numbers(f.stride()), f.dtype) for k, t, f in given]
-        self._outputs = [(t, numbers(t.stored_shape), TORCH_DTYPES[t.dtype]) for t in self._writes]
+        self._outputs = [(t, numbers(t.stored_shape), TORCH_DTYPES[t.dtype]) for t in self._writes if t not in program.updates]
         self._results = [self._result_plan(r, f) for r, f in zip(program.results, self._result_fakes)]
 
     def _for(self, inputs):
@@ -291,6 +292,8 @@ class Runner:
                 memory[tensor] = given
             for tensor, shape, dtype in self._outputs:
                 memory[tensor] = torch.empty(shape, dtype=dtype, device=self._device)
+            for new, old in self.program.updates.items():
+                memory[new] = memory[old]
             if run is not None:
                 out = [memory[t] for t in self._writes]
                 self._start(run, [memory[t] for t in reads], out if len(out) > 1 else out[0])

@@ -249,5 +249,5 @@ def program_text(program, defs: List[Def], names_of_inputs=None) -> str:
         left = f"({left})" if len(d.returns) > 1 else left
         lines.append(f"    {left} = {known[d.text]}({', '.join(label[t] for t in d.params)});")
     taken = ",\n         ".join(_declaration(t, label[t]) for t in arguments)
-    given = ", ".join(label[t] for t in returns)
+    given = ", ".join(_declaration(t, label[t]) if t in program.updates else label[t] for t in returns)
     return "\n".join(parts) + f"\ndef main({taken}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"

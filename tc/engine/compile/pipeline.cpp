@@ -4,15 +4,16 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/back_end.h"
-#include "tc/halide_bridge/lower/drop_idle_iterators.h"
 #include "tc/halide_bridge/lower/extract_scop.h"
-#include "tc/halide_bridge/lower/hoist_invariants.h"
 #include "tc/halide_bridge/lower/lower.h"
-#include "tc/halide_bridge/lower/ragged_updates.h"
-#include "tc/halide_bridge/lower/running_reductions.h"
-#include "tc/halide_bridge/lower/scatter_matches.h"
-#include "tc/halide_bridge/lower/split_residues.h"
-#include "tc/halide_bridge/lower/triangular_updates.h"
+#include "tc/halide_bridge/rewrite/drop_idle_iterators.h"
+#include "tc/halide_bridge/rewrite/hoist_invariants.h"
+#include "tc/halide_bridge/rewrite/ragged_updates.h"
+#include "tc/halide_bridge/rewrite/running_reductions.h"
+#include "tc/halide_bridge/rewrite/scatter_matches.h"
+#include "tc/halide_bridge/rewrite/scatter_stores.h"
+#include "tc/halide_bridge/rewrite/split_residues.h"
+#include "tc/halide_bridge/rewrite/triangular_updates.h"
 
 namespace tc::engine {
 namespace {
@@ -67,6 +68,7 @@ void lower(CompileState& state) {
   std::set<std::string> named(state.mapping.parallel_along.begin(), state.mapping.parallel_along.end());
   named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
   rewrite("drop_idle_iterators", halide_bridge::drop_idle_iterators(program, named));
+  if (state.back_end->runs_reductions_in_order) rewrite("scatter_stores", halide_bridge::scatter_stores(program));
   if (state.back_end->splits_residues && state.symbolic.empty())
     rewrite("split_residues", halide_bridge::split_residues(program, named));
   if (state.back_end->runs_reductions_in_order) {

@@ -5,6 +5,7 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/halide_bridge/lower/conditional.h"
+#include "tc/halide_bridge/lower/program.h"
 
 namespace tc::halide_bridge {
 namespace {

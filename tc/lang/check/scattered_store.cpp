@@ -28,7 +28,9 @@ class StoreWriter {
     for (const auto& each : scattered) find_iterators(each.subscript);
   }
 
-  std::vector<Statement> run() {
+  /// \p keeps: the target takes the values of the caller's tensor first.
+  std::vector<Statement> run(bool keeps) {
+    if (keeps) keep_elements();
     std::vector<ExprPtr> winners;
     const auto elements = places(false), targets = places(true);
     if (iterators_.empty()) winners.push_back(find_winner(make_expr(IntLiteral{0}), elements, targets));
@@ -104,6 +106,20 @@ class StoreWriter {
     result_.push_back({std::move(assignment), range, {}});
   }
 
+  /// Adds Y(q,d) = Y(q,d) where q in 0:E, d in 0:D.
+  void keep_elements() {
+    Assignment kept;
+    kept.target = in_.target;
+    kept.subscripts = element();
+    kept.rhs = target_at(kept.subscripts);
+    const auto& dims = *scope_.tensors.at(in_.target).dims;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const RangeClause range{std::get<Name>(kept.subscripts[d]->node).id, make_expr(IntLiteral{0}), dims[d]};
+      kept.clauses.push_back({range, in_.target_range});
+    }
+    add(std::move(kept));
+  }
+
   std::string new_name() {
     std::string name = str(in_.target, "_at");
     for (int k = 1; !taken_.insert(name).second; ++k) name = str(in_.target, "_at_", k);
@@ -170,11 +186,17 @@ std::vector<Statement> without_scattered_store(const Statement& statement, const
   if (!assignment || assignment->reduction || assignment->subscripts.empty() || !statement.loops.empty())
     return {statement};
   const auto target = scope.tensors.find(assignment->target);
-  if (target == scope.tensors.end() || !target->second.assigned) return {statement};
+  if (target == scope.tensors.end()) return {statement};
+  const TensorState& known = target->second;
+  const bool keeps = !known.assigned;
+  const bool has_sizes =
+      known.kind == TensorState::Kind::Return && known.dims && known.dims->size() == assignment->subscripts.size();
+  if (keeps && !has_sizes) return {statement};
   Assignment reduction = *assignment;
   reduction.reduction = ReductionOp::Max;
   const auto scattered = scattered_dimensions(reduction, scope);
-  return scattered.empty() ? std::vector<Statement>{statement} : StoreWriter(statement, scattered, scope, taken).run();
+  return scattered.empty() ? std::vector<Statement>{statement}
+                           : StoreWriter(statement, scattered, scope, taken).run(keeps);
 }
 
 }  // namespace tc::lang

@@ -18,8 +18,8 @@ namespace tc::lang {
 ///           Y(q,d) = Y_at(q) != lowest ? X(Y_at(q),d) : Y(q,d)
 ///
 /// Further iterators have tensors of their own, Y_at_1(p(i,k)) max= Y_at(p(i,k)) == i ? k : lowest. \p taken, the names that \p statement
-/// may not give to tensors, gets theirs. Statements of
-/// loops, and those whose target has no values yet, stay as they are: they are errors.
+/// may not give to tensors, gets theirs. If the target is a return with sizes that has no values yet, Y(q,d) = Y(q,d) comes first: it takes
+/// those of the caller's tensor. Statements of loops, and those of other targets without values, stay as they are: they are errors.
 std::vector<Statement> without_scattered_store(const Statement& statement, const Scope& scope,
                                                std::set<std::string>& taken);
 

@@ -94,9 +94,87 @@ def test_gradients_go_to_the_values_that_were_kept():
     assert torch.equal(tc_gradient[0], 2 * inputs[0].detach() * last)
 
 
-def test_a_target_is_assigned_first():
+def test_a_target_is_assigned_first_or_has_sizes():
     with pytest.raises(tc.SemanticError, match="assign to 'Y' in an earlier statement"):
-        tc.define("def f(int(N) p, float(N) X) -> (float(N) Y) { Y(p(i)) = X(i) }")
+        tc.define("def f(int(N) p, float(N) X) -> (Y) { Y(p(i)) = X(i) }")
+
+
+IN_PLACE = "def put(int E, int64(N) p, float(N,D) X) -> (float(E,D) Y) { Y(p(i),d) = X(i,d) }"
+
+
+def in_place():
+    with pytest.warns(UserWarning, match="TC130"):
+        return tc.define(IN_PLACE).put
+
+
+@pytest.mark.parametrize("n, e, d", [(30, 20, 8), (5, 100, 3), (1000, 64, 40), (0, 4, 3), (1, 1, 1), (50, 33, 1), (3, 5, 0)])
+def test_the_tensor_of_the_caller_is_updated(n, e, d):
+    p, X, Y = rows(n, e, d)
+    want, there = Y.numpy().copy(), Y.data_ptr()
+    for position in range(n):
+        want[p[position]] = X[position]
+    in_place()(e, p, X, out=Y)
+    assert np.array_equal(Y, want) and Y.data_ptr() == there
+
+
+def test_an_update_takes_time_in_proportion_to_the_entries():
+    put, e, d = in_place(), 2**20, 256
+    p, X, Y = torch.tensor([e // 2]), torch.randn(1, d), torch.zeros(e, d)
+    compiled = tc.compile(put, e, p, X)
+    lowered = next(text for name, _, text in compiled._stages if name == "lower")
+    assert "Y(p(i), d) = X(i, d)" in lowered and f"0:{e}, d" not in lowered.split("launch 0")[1]
+    compiled(e, p, X, out=Y)
+    assert torch.equal(Y[e // 2], X[0]) and Y.count_nonzero() == X.count_nonzero()
+
+
+def test_an_update_is_refused_before_anything_is_written():
+    p, X, Y = rows(30, 20, 8)
+    put, before = in_place(), Y.clone()
+    for wrong in (-1, 20, 2**62, -(2**63)):
+        p[17] = wrong
+        with pytest.raises(tc.ArgumentError, match=r"'p\(i\)', must be in \[0, 20\)"):
+            put(20, p, X, out=Y)
+        assert torch.equal(Y, before)
+
+
+def test_an_update_needs_a_tensor_of_its_own():
+    put = in_place()
+    p, X, Y = rows(4, 20, 8)
+    with pytest.raises(tc.ArgumentError, match="out="):
+        put(20, p, X)
+    with pytest.raises(tc.ArgumentError, match="shares memory with input 'X'"):
+        put(20, p, Y[3:7], out=Y)
+    with pytest.raises(tc.SemanticError, match="TC306"):
+        tc.grad(put)
+
+
+def test_an_update_in_any_strides_and_numbers_of_threads():
+    p, X, Y = rows(500, 40, 64)
+    want = Y.clone()
+    in_place()(40, p, X, out=want)
+    turned, threads = Y.t().contiguous().t(), tc.get_num_threads()
+    for count in (1, 2, 3):
+        tc.set_num_threads(count)
+        again = turned.clone(memory_format=torch.preserve_format)
+        in_place()(40, p, X, out=again)
+        assert again.stride() == (1, 40) and torch.equal(again, want)
+    tc.set_num_threads(threads)
+
+
+def test_defs_that_call_an_update():
+    text = IN_PLACE + """
+def step(int E, int64(N) p, float(N,C) x, float(C,D) W, float(D) q) -> (float(E,D) cache, S) {
+  X(n,d) +=! x(n,c) * W(c,d)
+  cache = put(E, p, X)
+  S(e) +=! cache(e,d) * q(d)
+}"""
+    with pytest.warns(UserWarning, match="TC130"):
+        step = tc.define(text).step
+    p, x, W, q, cache = torch.tensor([5, 2, 5]), torch.ones(3, 4), torch.randint(0, 5, (4, 6)).float(), torch.ones(6), torch.ones(9, 6)
+    want, S = cache.clone(), torch.empty(9)
+    want[p] = x @ W
+    step(9, p, x, W, q, out=(cache, S))
+    assert torch.equal(cache, want) and torch.equal(S, want.sum(1))
 
 
 def test_batches_and_calls():

@@ -179,7 +179,11 @@ def test_an_output_padding_that_is_too_wide_is_torchs_error():
 
 
 def test_indices_that_are_copied_to_or_that_targets_name():
-    check(lambda x, i: x.index_copy(0, i, x[:2]) * 2, TABLE, torch.tensor([0, -1]), left=["index_copy"])
+    check(lambda x, i: x.index_copy(0, i, x[:2]) * 2, TABLE, torch.tensor([0, 3]), taken=["index_copy"])
+    check(lambda x, i: x.index_copy(0, i, x[:2]) * 2, TABLE, torch.tensor([0, 4]), taken=["index_copy"])
+    check(lambda x, i: x.scatter(1, i, x), TABLE, torch.stack([torch.randperm(5) for _ in range(4)]), taken=["scatter"])
+    check(lambda x, i: x.scatter(0, i, 3.0), TABLE, torch.tensor([[0, 3, 1], [0, 0, 2]]), taken=["scatter"])
+    check(lambda x, i: x.index_put((i,), x[:2]), TABLE, torch.tensor([0, -1]), taken=["index_put"])
     check(lambda x, i: F.nll_loss(x, i), TABLE, torch.tensor([0, 1, 4, -100]), taken=["gather"])
     for model in (F.cross_entropy, F.multi_margin_loss, lambda x, i: x.index_select(1, i), lambda x, i: x.take(i * 5)):
         with pytest.raises((RuntimeError, IndexError)), pytest.warns(UserWarning, match="ran in torch"):

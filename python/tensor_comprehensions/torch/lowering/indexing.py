@@ -122,26 +122,37 @@ def index_put(b, x, indices, values, accumulate=False):
         its = iterators(x.shape)
         value = cast(values.at([Literal(0, "int64")] * values.rank), x.dtype)
         return b.define(its, where(mask.at(its[: mask.rank]), value, x.at(its)))
-    refuse(not accumulate, "of several values for one element the last is kept")
-    refuse_scattered(x)
     its = iterators(chosen_shape(x, indices))
-    return b.scatter(x, its, chosen_subscripts(x, indices, its), broadcast(values, its))
+    subscripts = chosen_subscripts(x, indices, its)
+    if not accumulate:
+        return b.store(x, its, subscripts, broadcast(values, its))
+    refuse_scattered(x)
+    return b.scatter(x, its, subscripts, broadcast(values, its))
 
 
 @lowers("scatter.value", "scatter.src")
 def scatter(b, x, dim, index, value):
-    """One element of each line: a comparison with the place takes the place of a store."""
+    """For one element of each line, a comparison with the place takes the place of a store."""
     refuse(x.rank == 0 or index.rank == 0, "of a scalar")
     dim %= x.rank
-    refuse(
-        index.shape[dim] != 1 or any(n != x.shape[d] for d, n in enumerate(index.shape) if d != dim),
-        "of several values for one element the last is kept",
-    )
+    if index.shape[dim] != 1 or any(n != x.shape[d] for d, n in enumerate(index.shape) if d != dim):
+        its = iterators(index.shape)
+        chosen = [place(index.at(its), x.shape[dim], False) if d == dim else i for d, i in enumerate(its)]
+        return b.store(x, its, chosen, operand(value, its, x.dtype))
     x, its = b.stored(x), iterators(x.shape)
     line = [Literal(0, "int64") if d == dim else i for d, i in enumerate(its)]
     chosen = place(index.at(line), x.shape[dim], False)
     exist = x.at([chosen if d == dim else i for d, i in enumerate(its)])
     return b.define(its, where(chosen.eq(its[dim]), operand(value, line, x.dtype), x.at(its)), exist=[exist])
+
+
+@lowers("index_copy")
+def index_copy(b, x, dim, index, source):
+    refuse(x.rank == 0, "of a scalar")
+    its, dim = iterators(source.shape), dim % x.rank
+    subscripts = list(its)
+    subscripts[dim] = place(index.at([its[dim]] if index.rank else []), x.shape[dim], False)
+    return b.store(x, its, subscripts, source.at(its))
 
 
 @lowers("index_add")

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/triangular_updates.h"
+#include "tc/halide_bridge/rewrite/triangular_updates.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tc/halide_bridge/lower/conditional.h"
-#include "tc/halide_bridge/lower/guarded_update.h"
 #include "tc/halide_bridge/lower/iterator_order.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 
 namespace tc::halide_bridge {
 namespace {

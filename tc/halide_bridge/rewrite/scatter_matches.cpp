@@ -1,11 +1,11 @@
-#include "tc/halide_bridge/lower/scatter_matches.h"
+#include "tc/halide_bridge/rewrite/scatter_matches.h"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "tc/halide_bridge/lower/conditional.h"
-#include "tc/halide_bridge/lower/guarded_update.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 
 namespace tc::halide_bridge {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/split_residues.h"
+#include "tc/halide_bridge/rewrite/split_residues.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,8 +12,8 @@
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/conditional.h"
-#include "tc/halide_bridge/lower/guarded_update.h"
 #include "tc/halide_bridge/lower/linear_index.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 
 namespace tc::halide_bridge {
 namespace {

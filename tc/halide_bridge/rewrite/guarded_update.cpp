@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/guarded_update.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 
 #include <limits>
 
@@ -45,7 +45,23 @@ std::optional<double> constant_float(const Expr& expr) {
   return product ? *a * *b : *a / *b;
 }
 
-/// Is \p expr what a reduction by \p op begins with?
+/// Adds the conditions that must all hold for \p condition, in order.
+void add_conditions(const Expr& condition, std::vector<Expr>& result) {
+  const auto* both = condition.as<ir::And>();
+  const auto lazy = as_conditional(condition);
+  if (both) {
+    add_conditions(both->a, result);
+    add_conditions(both->b, result);
+  } else if (lazy && ir::is_const_zero(lazy->else_value)) {
+    add_conditions(lazy->condition, result);
+    add_conditions(lazy->then_value, result);
+  } else {
+    result.push_back(condition);
+  }
+}
+
+}  // namespace
+
 bool is_identity(const Expr& expr, ReductionOp op) {
   if (reads_tensor(expr)) return false;
   const Expr simple = ir::simplify(expr);
@@ -65,23 +81,6 @@ bool is_identity(const Expr& expr, ReductionOp op) {
     return constant_float(expr) == (largest ? 1 : -1) * std::numeric_limits<double>::infinity();
   return ir::equal(simple, largest ? expr.type().max() : expr.type().min());
 }
-
-/// Adds the conditions that must all hold for \p condition, in order.
-void add_conditions(const Expr& condition, std::vector<Expr>& result) {
-  const auto* both = condition.as<ir::And>();
-  const auto lazy = as_conditional(condition);
-  if (both) {
-    add_conditions(both->a, result);
-    add_conditions(both->b, result);
-  } else if (lazy && ir::is_const_zero(lazy->else_value)) {
-    add_conditions(lazy->condition, result);
-    add_conditions(lazy->then_value, result);
-  } else {
-    result.push_back(condition);
-  }
-}
-
-}  // namespace
 
 std::optional<GuardedUpdate> guarded_update(const ProgramStatement& statement) {
   if (statement.kind != ProgramStatement::Kind::Update) return std::nullopt;

@@ -16,6 +16,9 @@ struct GuardedUpdate {
   Halide::Expr value, identity;
 };
 
+/// Is \p expr what a reduction by \p op begins with?
+bool is_identity(const Halide::Expr& expr, ReductionOp op);
+
 /// The value of \p statement in its parts; nothing for another one.
 std::optional<GuardedUpdate> guarded_update(const ProgramStatement& statement);
 

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/running_reductions.h"
+#include "tc/halide_bridge/rewrite/running_reductions.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,8 +10,8 @@
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/builtin_calls.h"
 #include "tc/halide_bridge/lower/conditional.h"
-#include "tc/halide_bridge/lower/guarded_update.h"
 #include "tc/halide_bridge/lower/iterator_order.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 
 namespace tc::halide_bridge {
 namespace {

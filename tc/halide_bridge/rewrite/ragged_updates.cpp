@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/lower/ragged_updates.h"
+#include "tc/halide_bridge/rewrite/ragged_updates.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tc/halide_bridge/lower/conditional.h"
-#include "tc/halide_bridge/lower/guarded_update.h"
 #include "tc/halide_bridge/lower/variable_names.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 
 namespace tc::halide_bridge {
 namespace {
