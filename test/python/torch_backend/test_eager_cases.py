@@ -302,6 +302,29 @@ def test_bags_of_rows(mode, last, padding):
     check(bags, torch.randint(0, 9, (11,)), offsets, taken=["_embedding_bag_forward_only"])
 
 
+@pytest.mark.parametrize("mode, weighted", [("sum", False), ("sum", True), ("mean", False)])
+@pytest.mark.parametrize("last, padding", [(False, None), (True, 3)])
+def test_gradients_of_bags(mode, weighted, last, padding):
+    offsets = torch.tensor([0, 2, 2, 5] + [6] * 20 + ([11] if last else []))
+
+    def gradients(table, indices, weights):
+        table, weights = table.clone().requires_grad_(), weights.clone().requires_grad_()
+        chosen = {"per_sample_weights": weights} if weighted else {}
+        bags = F.embedding_bag(indices, table, offsets, mode=mode, include_last_offset=last, padding_idx=padding, **chosen)
+        return torch.autograd.grad(bags.square().sum(), [table, *chosen.values()])
+
+    taken = ["_embedding_bag", "_embedding_bag_backward"] + (["_embedding_bag_per_sample_weights_backward"] if weighted else [])
+    check(gradients, torch.linspace(-1, 1, 45).view(9, 5), torch.tensor([3, 1, 8, 3, 3, 0, 2, 2, 7, 4, 3]), torch.linspace(0.5, 2, 11), taken=taken)
+
+
+def test_gradients_of_bags_that_are_left_to_torch():
+    def gradients(table, indices):
+        table = table.clone().requires_grad_()
+        return torch.autograd.grad(F.embedding_bag(indices, table, torch.tensor([0, 2, 5]), mode="max").sum(), table)
+
+    check(gradients, torch.randn(9, 5), torch.randint(0, 9, (11,)), left=["_embedding_bag", "_embedding_bag_backward"])
+
+
 def test_bags_whose_offsets_leave_the_indices_are_left_to_torch():
     bags = torch.nn.EmbeddingBag(9, 5, mode="sum").eval().requires_grad_(False)
     compiled, indices = torch.compile(bags, backend="tc"), torch.randint(0, 9, (11,))

@@ -1,12 +1,9 @@
 """Elements chosen by values: the subscripts read index tensors, and a call checks what it finds in them."""
 
-import math
-
 import torch
 
-from ..expression import INTEGERS, Index, Literal, call, cast, inside, interval, literal, where
+from ..expression import INTEGERS, Literal, cast, interval, literal, where
 from ..values import Formula, iterators
-from .reductions import opmath, rounded
 from .registry import broadcast, lowers, number, operand, refuse
 
 
@@ -24,30 +21,6 @@ def place(element, size, may_count_from_end):
 def embedding(b, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     its = iterators(b.out_shape)
     return b.define(its, weight.at([place(indices.at(its[:-1]), weight.shape[0], False), its[-1]]))
-
-
-@lowers("_embedding_bag_forward_only", "_embedding_bag")
-def embedding_bag(
-    b, weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, weights=None, include_last=False, padding_idx=-1
-):
-    """Sums, means (mode 1) or maxima (mode 2) of the rows between two offsets. Halves accumulate in float32; an empty bag is 0."""
-    refuse(any(b.used(k) for k in (1, 2, 3)), "a bag whose gradient is asked for")
-    refuse(indices.rank != 1 or offsets.rank != 1, "offsets and lists of indices that are no vectors")
-    bags, r, d, j = b.result(0).shape[0], Index("r", b.result(0).shape[0]), Index("d", weight.shape[1]), Index("j", indices.shape[0])
-    own, last = opmath(weight.dtype), offsets.shape[0] - 1
-    begin, end = cast(offsets[r], "int64"), cast(offsets[call("min", r + 1, last)], "int64")
-    end = end if include_last else where(r < bags - 1, end, indices.shape[0])
-    here, ascend = (begin <= j) & (j < end), inside(j, begin, end)
-    here = here if padding_idx < 0 else here & cast(indices[j], "int64").ne(padding_idx)
-    value = cast(weight.at([place(indices[j], weight.shape[0], False), d]), own)
-    value = value if weights is None else value * cast(weights[j], own)
-    none = Literal(-math.inf if mode == 2 else 0, own)
-    result = b.define([r, d], where(here, value, none), "max=!" if mode == 2 else "+=!", own, [ascend])
-    if mode != 0:
-        count = b.sum([r], where(here, Literal(1, "int64"), Literal(0, "int64")))
-        made = result[r, d] if mode == 2 else result[r, d] / cast(count[r], own)
-        result = b.define([r, d], where(count[r] > 0, made, Literal(0, own)))
-    return rounded(b, result, weight.dtype), None, None, None
 
 
 @lowers("index_select")
