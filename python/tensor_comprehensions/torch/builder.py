@@ -158,6 +158,14 @@ class Builder:
         self._item().statements.append(Statement(view.tensor, list(iterators), "=", expression.cast(value(view), dtype), loop=loop))
         return view
 
+    def fresh(self, dtype, its) -> View:
+        """A tensor over the iterators `its`, which add() gives statements."""
+        return View(Tensor(self._fresh(), dtype, [i.extent for i in its]))
+
+    def add(self, statement):
+        """A statement that writes a tensor of fresh()."""
+        self._item().statements.append(statement)
+
     def assign(self, view, subscripts, value, operator="=", over=(), exist=()):
         """Another statement that writes the tensor of `view`, which this node made; `over` and `exist` as in Statement."""
         value = value if value.dtype == view.dtype or operator != "=" else expression.cast(value, view.dtype)
@@ -213,6 +221,9 @@ class Builder:
         if found is not None:
             return found
         stored = self.stored(value)
+        if stored.is_expanded():  # elements are read where they are, instead of a copy of them for each place
+            old = stored.shape
+            return Formula(lambda s: stored.at(digits(s, shape, old)), shape, stored.dtype)
         if not stored.is_stored_in_order():
             stored = self.materialise(stored)
         return View(self._alias(stored.tensor, shape))

@@ -7,9 +7,10 @@ import torch
 
 from .builder import Builder, Item, dtype_name
 from . import lowering as lowering_package
+from .expression import Index, Load, walk
 from .lowering import lowering_of
 from .sizes import is_size
-from .values import Decline, Formula, Tensor, Value, View
+from .values import Decline, Formula, Tensor, Value, View, iterators
 
 LOWERINGS_PACKAGE = lowering_package.__name__
 
@@ -106,13 +107,19 @@ def _spread(b, value):
     count its elements once."""
     if isinstance(value, (tuple, list)):
         return type(value)(_spread(b, v) for v in value)
-    if isinstance(value, Formula) and value.numel > 1:
+    if isinstance(value, Formula) and value.numel > 1 and not _reads_all(value):
         return b.materialise(value)
-    if isinstance(value, View):
-        read = {dimension for terms, _ in value.rows for dimension, _ in terms}
-        if any(n > 1 and d not in read for d, n in enumerate(value.shape)):
-            return b.materialise(value)
+    if isinstance(value, View) and value.is_expanded():
+        return b.materialise(value)
     return value
+
+
+def _reads_all(value):
+    """Whether a formula is an element of a tensor, with each dimension in its subscripts."""
+    its = iterators(value.shape)
+    element = value.at(its)
+    read = {part.name for part, _ in walk(element) if isinstance(part, Index)}
+    return isinstance(element, Load) and all(i.name in read for i in its if i.extent != 1)
 
 
 def lower_node(b: Builder, node, lookup):

@@ -88,6 +88,11 @@ class View(Value):
     def remap(self, shape, rows):
         return View(self.tensor, shape, [compose(row, rows) for row in self.rows])
 
+    def is_expanded(self):
+        """Whether elements are the same along a dimension."""
+        read = {dimension for terms, _ in self.rows for dimension, _ in terms}
+        return any(n > 1 and d not in read for d, n in enumerate(self.shape))
+
     def dense_order(self):
         """The tensor's dimension that each dimension of the view is, None unless the view only permutes or drops 1s."""
         found = []

@@ -302,6 +302,33 @@ def test_bags_of_rows(mode, last, padding):
     check(bags, torch.randint(0, 9, (11,)), offsets, taken=["_embedding_bag_forward_only"])
 
 
+@pytest.mark.parametrize("k, dim", [(1, -1), (4, 1), (3, 0), (8, -1)])
+def test_the_largest_elements(k, dim):
+    torch.manual_seed(0)
+    distinct = torch.randperm(80).view(8, 10)
+    for x in (distinct.float(), distinct.bfloat16(), distinct.to(torch.int8) - 40, distinct):
+        torch._dynamo.reset()
+        check(lambda x: torch.topk(x, k, dim), x, taken=["topk"])
+
+
+def test_the_largest_elements_of_special_values():
+    x = torch.randperm(30).float().view(3, 10)
+    x[0, 3], x[1, 2], x[1, 7], x[2, 0] = NAN, INF, -INF, -0.0
+    check(lambda x: x.topk(5), x, taken=["topk"])
+    check(lambda x: x.topk(3), torch.tensor([[NAN, -INF, INF]]), taken=["topk"])
+    check(lambda x: x.topk(1), torch.ones(1, 1), taken=["topk"])
+    ties = torch.tensor([[1.0, 3, 3, 2, 3], [NAN, 0, NAN, 0, -INF]])
+    torch._dynamo.reset()
+    assert torch.compile(lambda x: x.topk(4), backend="tc")(ties).indices.tolist() == [[1, 2, 4, 3], [0, 2, 1, 3]]
+
+
+def test_ranks_that_torch_finds():
+    x = torch.randn(3, 40)
+    for model in (lambda x: x.topk(9), lambda x: x.topk(3, largest=False), lambda x: x.topk(3).values * 1):
+        torch._dynamo.reset()
+        check(model, x, left=["topk"])
+
+
 @pytest.mark.parametrize("mode, weighted", [("sum", False), ("sum", True), ("mean", False)])
 @pytest.mark.parametrize("last, padding", [(False, None), (True, 3)])
 def test_gradients_of_bags(mode, weighted, last, padding):

@@ -66,6 +66,20 @@ def test_a_cache_is_stored_into(model, p):
     check(model, *qkv(new=len(p)), torch.tensor(p), in_place=2)
 
 
+def test_repeated_heads_are_no_copies():
+    """A view that repeats heads is read where it is, although its reshape is a copy in torch."""
+
+    def model(q, k, v, keys, values, p):
+        keys.index_copy_(2, p, k)
+        values.index_copy_(2, p, v)
+        repeat = lambda x: x[:, :, None].expand(1, 3, 2, 33, 8).reshape(1, 6, 33, 8)
+        return attention(q.expand(1, 3, 2, 8).reshape(1, 6, 1, 8), repeat(keys), repeat(values))
+
+    q, *others = qkv()
+    report = check(model, q.mT.expand(1, 3, 8, 2).mT, *others, torch.tensor([5]), in_place=2)
+    assert not any("(1,6,33,8) Y" in part.text.replace("float32", "") for part in report.parts)
+
+
 def test_the_last_of_several_values_is_kept():
     check(lambda x, p, v: x.index_put_((p,), v).sum(), torch.randn(9, 4), torch.tensor([3, -1, 3, 8]), torch.randn(4, 4))
 
