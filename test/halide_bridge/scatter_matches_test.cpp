@@ -39,6 +39,18 @@ TEST(ScatterMatches, TakesEveryIteratorThatIsAnIndex) {
   EXPECT_EQ(update.iterators, Names({"d", "b"}));
 }
 
+TEST(ScatterMatches, TakesTwoIteratorsOfOneIndex) {
+  const auto update = update_of(
+      "def f(int32(B) I, float(B) X, float(E) W) -> (T) { T(q) +=! I(b) == p && I(b) == q ? X(b) * W(p) : 0 "
+      "where p in 0:16, q in 0:16 }",
+      sizes);
+  EXPECT_EQ(update.iterators, Names({"b"}));
+  for (const char* gone : {"p", "q"}) {
+    EXPECT_FALSE(Halide::Internal::expr_uses_var(update.subscripts.at(0), gone));
+    EXPECT_FALSE(Halide::Internal::expr_uses_var(update.value, gone));
+  }
+}
+
 TEST(ScatterMatches, TakesEveryOperator) {
   const std::string texts[] = {
       "float(16) T) { T(I(b)) *=! X(b,d) }",          "float(16) T) { T(I(b)) max=! X(b,d) }",
@@ -75,6 +87,8 @@ TEST(ScatterMatches, LeavesWhatItCannotOrNeedNotChange) {
       "def f(int32(E) I, float(B,D) X) -> (T) { T(e,d) +=! I(e) == e ? X(b,d) : 0 where e in 0:16 }",
       "def f(int32(B) I, float(B,D) X) -> (T) { T(e,d) *=! I(b) == e ? X(b,d) : X(b,0) where e in 0:16 }",
       "def f(float(E,D) X) -> (T) { T(e,g) +=! e == g ? X(e,d) : 0 where g in 0:16 }",
+      // the condition before it says where the index may be read
+      "def f(int32(B) I, float(B) X) -> (T) { T(e) +=! b + e < B && I(b) == e ? X(b) : 0 where e in 0:16, b in 0:99 }",
   };
   for (const char* text : texts)
     for (const auto& subscript : update_of(text, sizes).subscripts)

@@ -28,6 +28,12 @@ bool is_reduced(const Expr& expr, const ProgramStatement& statement) {
   });
 }
 
+/// May condition number \p match of \p update be evaluated before the iterator \p name has a value?
+bool is_independent(const GuardedUpdate& update, std::size_t match, const std::string& name) {
+  return std::none_of(update.conditions.begin(), update.conditions.begin() + static_cast<std::ptrdiff_t>(match),
+                      [&](const Expr& condition) { return ir::expr_uses_var(condition, name); });
+}
+
 /// The index that \p condition, one of \p statement, compares with \p iterator; undefined if it does not.
 Expr matched_index(const Expr& condition, const std::string& iterator, const ProgramStatement& statement) {
   const auto* equality = condition.as<ir::EQ>();
@@ -53,8 +59,7 @@ ProgramStatement scattered(const ProgramStatement& statement, std::size_t i, con
   result.iterators.erase(result.iterators.begin() + static_cast<std::ptrdiff_t>(i));
   result.domain.erase(result.domain.begin() + static_cast<std::ptrdiff_t>(i));
   const Expr row = if_then_else(all_of(early), index, first);
-  for (auto& subscript : result.subscripts)
-    if (is_iterator(subscript, name)) subscript = row;
+  for (auto& subscript : result.subscripts) subscript = replaced(subscript, {{name, row}});
   result.value = if_then_else(all_of(conditions), replaced(update.value, {{name, index}}), update.identity);
   return result;
 }
@@ -66,7 +71,8 @@ std::optional<ProgramStatement> without_a_match(const ProgramStatement& statemen
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
     if (statement.domain[i].extent < least_matches) continue;
     if (!conditions_of({statement.iterators[i]}, statement.conditions).empty()) continue;
-    for (std::size_t match = 0; match < update->conditions.size(); ++match)
+    for (std::size_t match = 0;
+         match < update->conditions.size() && is_independent(*update, match, statement.iterators[i]); ++match)
       if (const Expr index = matched_index(update->conditions[match], statement.iterators[i], statement);
           index.defined())
         return scattered(statement, i, *update, match, index);
