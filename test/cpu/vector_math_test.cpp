@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -430,6 +431,33 @@ TEST_F(Errors, OfEveryFloat32) {
     }
     EXPECT_LE(worst, std::max(row.limit_f32, 0.5001)) << row.function << " of " << at;
     std::printf("%-9s %.4f at %a\n", row.function, worst, at);
+  }
+}
+
+/// The function for arguments whose result is 0, or that its argument decides alone: a product below the normal numbers would raise
+/// the flag of an underflow, and take some hundred cycles.
+TEST_F(VectorMathTest, ResultsThatVanishTakeNoUnderflow) {
+  const auto expect_none = [&]<typename T>(const char* function, std::vector<T> values) {
+    for (const std::string& target : runnable_targets()) {
+      const Kernel kernel = load_kernel(code<T>(function, target, 64 / sizeof(T)));
+      std::vector<std::vector<T>> in(1, std::vector<T>(count));
+      for (int i = 0; i < count; ++i) in[0][i] = values[static_cast<std::size_t>(i) % values.size()];
+      std::feclearexcept(FE_ALL_EXCEPT);
+      run(kernel, in);
+      EXPECT_FALSE(std::fetestexcept(FE_UNDERFLOW)) << function << " of float" << 8 * sizeof(T) << " on " << target;
+    }
+  };
+  for (const char* function : {"exp", "exp2", "exp10"}) {
+    expect_none.operator()<float>(function, {-200, -1e9F, -INFINITY});
+    expect_none.operator()<double>(function, {-2000, -1e9, -INFINITY});
+  }
+  for (const char* function : {"sigmoid", "softplus", "silu"}) {
+    expect_none.operator()<float>(function, {-200, -1e9F, -40, 60, 95, 200, INFINITY});
+    expect_none.operator()<double>(function, {-2000, -1e9, 100, 730, 2000, INFINITY});
+  }
+  for (const char* function : {"gelu", "erfc", "normcdf"}) {
+    expect_none.operator()<float>(function, {-20, 20, 200, INFINITY});
+    expect_none.operator()<double>(function, {-50, 50, 200, INFINITY});
   }
 }
 

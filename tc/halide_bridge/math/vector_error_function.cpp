@@ -36,11 +36,12 @@ Scaled exponential_of_half(const Pair& square) {
   return {y, n, fma(slope, s, 1 - y)};
 }
 
-/// a normcdf(-a) for 0 <= a <= 15. With Mills' ratio R(a) = exp(a^2/2) normcdf(-a), 1/R(a) - sqrt(2 pi) a is a quotient N/M of
+/// a normcdf(-a) for 0 <= a <= 15, and 0 beyond. With Mills' ratio R(a) = exp(a^2/2) normcdf(-a), 1/R(a) - sqrt(2 pi) a is a quotient N/M of
 /// polynomials with positive coefficients, so that a R(a) = p/d for p = a M and d = N + sqrt(2 pi) p. The rounding of p mostly
 /// cancels because p is in both; M = 1 + m a and N = 2 + u are added up last. The quotient is corrected by its rest and by that of d.
-Vec normal_tail(const Vec& a) {
+Vec normal_tail(const Vec& distance) {
   constexpr double root = 2.5066282746310002;
+  Vec a = at_most(distance, 15);
   Pair square = exact_product(a, a);
   auto [y, n, y_low] = exponential_of_half(square);
   Vec m = polynomial({0.00247625508372, 0.0296987854555, 0.17022465899, 0.564711083294, 1.08435633586}, a);
@@ -51,12 +52,12 @@ Vec normal_tail(const Vec& a) {
   Vec d_low = d.low + (above.low + product.low);
   Vec inverse = 1 / d.high, q = p * inverse;
   Vec rest = fma(-q, d_low, fma(-q, d.high, p)) * inverse;
-  return scale(fma(q, y, fma(q, y_low, rest * y)), n);
+  return scale_unless(distance > 15, fma(q, y, fma(q, y_low, rest * y)), n);
 }
 
 }  // namespace
 
 /// x normcdf(x): max(x, 0) less the tail of |x|; NaN for -infinity.
-Vec gelu(const Vec& x) { return select(x < 0, x * 0, x) - normal_tail(at_most(magnitude(x), 15)); }
+Vec gelu(const Vec& x) { return select(x < 0, x * 0, x) - normal_tail(-falling_side(x, -8)); }
 
 }  // namespace tc::halide_bridge::line

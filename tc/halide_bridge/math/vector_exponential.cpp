@@ -33,12 +33,12 @@ Scaled scaled_exponential(const Vec& x, const Vec& low) {
 
 Vec exp(const Vec& x) {
   auto [y, n, low] = scaled_exponential(with_bounds(x));
-  return scale(y, n);
+  return scale_unless(x < -104, y, n);
 }
 
 Vec exp_of_negative(const Vec& x) {
   auto [y, n, low] = scaled_exponential(at_least(x, -104));
-  return scale(y, n);
+  return scale_unless(x < -104, y, n);
 }
 
 Vec exp2(const Vec& x) {
@@ -47,7 +47,7 @@ Vec exp2(const Vec& x) {
       {1.524011604487895965576171875e-4, 1.33913080208003520965576171875e-3, 9.618836455047130584716796875e-3,
        5.55035881698131561279296875e-2, 0.240226447582244873046875, 0.693147182464599609375, 1},
       bounded - n);
-  return scale(y, n);
+  return scale_unless(x < -151, y, n);
 }
 
 /// 10^r 2^n with x = n log10(2) + r, whose first part has so few bits that its product with n is exact.
@@ -57,22 +57,23 @@ Vec exp10(const Vec& x) {
   Vec y = polynomial({0.2053562104701995849609375, 0.541837155818939208984375, 1.17132365703582763671875,
                       2.0346558094024658203125, 2.65094852447509765625, 2.302585124969482421875, 1},
                      r);
-  return scale(y, n);
+  return scale_unless(x < -46, y, n);
 }
 
 /// 1/(1 + e^-x), from e^-|x|, which does not overflow.
 Vec sigmoid(const Vec& x) {
-  Vec e = exp_of_negative(-magnitude(x));
+  Vec e = exp_of_negative(falling_side(x, -40));
   return over_one_plus(select(x < 0, e, 1), x.number(0), e);
 }
 
 /// x/(1 + e^-x); for negative x the numerator is x e^x, scaled after the quotient; a NaN for -infinity.
 Vec silu(const Vec& x) {
-  Vec bounded = at_least(-magnitude(x), -125), negative = x < 0;
+  Vec side = falling_side(x, -40), bounded = at_least(side, -125), negative = x < 0, vanishes = side < -125;
   auto [y, n, low] = scaled_exponential(bounded);
   Pair product = exact_product(bounded, y);
   Vec numerator = select(negative, product.high, x), rest = select(negative, fma(bounded, low, product.low), 0);
-  Vec q = scale(over_one_plus(numerator, rest, scale(y, n)), select(negative, n, 0));
+  Vec q = over_one_plus(numerator, rest, scale_unless(vanishes, y, n));
+  q = scale(select(vanishes, -0.0, q), select(negative, n, 0));
   return select((x < 88) & !(x == 0), fma(select(negative, x, 0), 0, q), x);
 }
 

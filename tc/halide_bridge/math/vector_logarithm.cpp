@@ -62,18 +62,19 @@ Vec log(const Vec& x) {
 
 namespace {
 
-/// log(1 + e) for 0 <= e <= 1.
+/// log(1 + e) for 0 <= e <= 1. The tail of a small e does not count, and its cube may be too small for a normal number.
 Vec log_of_one_plus(const Vec& e) {
   Vec upper = e > 0.41421356;
   Vec m = select(upper, fma(e, 0.5, -0.5), e);
   Vec k = select(upper, e.number(1), 0);
-  return fma(k, 0.693359375, m + fma(k, -2.12194440054690583e-4, logarithm_tail(m)));
+  Vec tail = logarithm_tail(select(e < 1e-9, 0, m));
+  return fma(k, 0.693359375, m + fma(k, -2.12194440054690583e-4, tail));
 }
 
 }  // namespace
 
 Vec softplus(const Vec& x) {
-  Vec e = exp_of_negative(-magnitude(x));
+  Vec e = exp_of_negative(falling_side(x, -40));
   return select(x < 0, 0, x) + log_of_one_plus(e);
 }
 

@@ -123,6 +123,8 @@ Vec is_nan(const Vec& x) { return !(x == x); }
 Vec nearest(const Vec& x) { return Vec::call("nearest", {x}); }
 Vec square_root(const Vec& x) { return Vec::call("root", {x}); }
 Vec scale(const Vec& y, const Vec& n) { return Vec::call("scale", {y, n}); }
+Vec scale_unless(const Vec& vanishes, const Vec& y, const Vec& n) { return scale(select(vanishes, 0, y), n); }
+Vec falling_side(const Vec& x, double bound) { return select(x < 0, x, at_least(-x, bound)); }
 
 Pair exact_sum(const Vec& a, const Vec& b) {
   Vec sum = a + b, part = sum - a;

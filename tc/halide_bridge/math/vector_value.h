@@ -120,6 +120,11 @@ Vec nearest(const Vec& x);
 Vec square_root(const Vec& x);
 /// y 2^n, rounded once, for a whole |n| <= 250 (float32) or 2000 (float64) where y 2^(n/2) is normal.
 Vec scale(const Vec& y, const Vec& n);
+/// As scale(), but 0 where y 2^n \p vanishes. A product whose result is too small for a normal number takes a processor some hundred
+/// cycles, also if it is 0 in the end; this one is not computed.
+Vec scale_unless(const Vec& vanishes, const Vec& y, const Vec& n);
+/// -|x|, at least \p bound where x is positive: for functions that x decides alone beyond it.
+Vec falling_side(const Vec& x, double bound);
 
 /// A sum high + low where low is below the last place of high.
 struct Pair {

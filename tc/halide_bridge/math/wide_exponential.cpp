@@ -32,18 +32,19 @@ Reduced reduce(const Vec& x, Accuracy accuracy) {
 
 Vec exp(const Vec& x, Accuracy accuracy) {
   auto [r, n] = reduce(at_most(at_least(x, -746), 710), accuracy);
-  return scale(polynomial(Polynomial::Exp, r, accuracy), n);
+  return scale_unless(x < -746, polynomial(Polynomial::Exp, r, accuracy), n);
 }
 
 Vec exp2(const Vec& x, Accuracy accuracy) {
   Vec bounded = at_most(at_least(x, -1076), 1025), n = whole(bounded, 1);
-  return scale(polynomial(Polynomial::Exp, (bounded - n) * log2_high, accuracy), n);
+  return scale_unless(x < -1076, polynomial(Polynomial::Exp, (bounded - n) * log2_high, accuracy), n);
 }
 
 Vec exp10(const Vec& x, Accuracy accuracy) {
   Vec bounded = at_most(at_least(x, -324), 309), n = whole(bounded, 3.321928094887362);
   Vec r = fma(n, 2.8037281277851704e-18, fma(n, -0.3010299956639812, bounded));
-  return scale(polynomial(Polynomial::Exp, fma(r, 2.302585092994046, r * -2.1707562233822494e-16), accuracy), n);
+  Vec y = polynomial(Polynomial::Exp, fma(r, 2.302585092994046, r * -2.1707562233822494e-16), accuracy);
+  return scale_unless(x < -324, y, n);
 }
 
 /// 2^n (1 + p) - 1, in halves so that 2^n does not overflow.
@@ -72,20 +73,20 @@ Vec tanh(const Vec& x, Accuracy accuracy) {
 }
 
 Vec sigmoid(const Vec& x, Accuracy accuracy) {
-  Vec e = exp(-magnitude(x), accuracy);
+  Vec e = exp(falling_side(x, -60), accuracy);
   return select(x < 0, e, 1) / (1 + e);
 }
 
 /// For negative x the numerator x e^x is rounded after the product, and a NaN for an infinite x.
 Vec silu(const Vec& x, Accuracy accuracy) {
-  Vec low = at_least(-magnitude(x), -760);
+  Vec side = falling_side(x, -60), low = at_least(side, -760);
   auto [r, n] = reduce(low, accuracy);
-  Vec y = polynomial(Polynomial::Exp, r, accuracy);
+  Vec y = select(side < -760, 0, polynomial(Polynomial::Exp, r, accuracy));
   return select(x < 0, fma(x, 0, scale(low * y, n)), x) / (1 + scale(y, n));
 }
 
 Vec softplus(const Vec& x, Accuracy accuracy) {
-  return select(x < 0, 0, x) + log1p(exp(-magnitude(x), accuracy), accuracy);
+  return select(x < 0, 0, x) + log1p(exp(falling_side(x, -60), accuracy), accuracy);
 }
 
 }  // namespace tc::halide_bridge::line::wide

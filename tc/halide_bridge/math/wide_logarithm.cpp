@@ -125,14 +125,17 @@ Pair long_log(const Vec& x) {
 
 /// e^(y log x) for positive finite x and finite y.
 Vec positive_power(const Vec& x, const Vec& y, Accuracy accuracy) {
-  if (accuracy == Accuracy::Float32) return exp(y * log(x, accuracy), accuracy);
+  if (accuracy == Accuracy::Float32) {
+    Vec exponent = y * log(x, accuracy);
+    return select(exponent < -104, 0, exp(exponent, accuracy));
+  }
   Pair logarithm = long_log(x);
   Pair product = exact_product(logarithm.high, y);
   Vec bounded = at_most(at_least(product.high, -1000), 1000);
   Vec rest = fma(logarithm.low, y, product.low);
   Vec low = select(magnitude(product.high) < 1000, rest, 0);
   auto [r, n] = reduce(bounded, accuracy);
-  return scale(polynomial(Polynomial::Exp, r + low, accuracy), n);
+  return scale_unless(product.high < -746, polynomial(Polynomial::Exp, r + low, accuracy), n);
 }
 
 Vec is_whole(const Vec& y) { return Vec::rounded("trunc", y) == y; }
