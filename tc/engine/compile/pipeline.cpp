@@ -12,6 +12,7 @@
 #include "tc/halide_bridge/rewrite/running_reductions.h"
 #include "tc/halide_bridge/rewrite/scatter_matches.h"
 #include "tc/halide_bridge/rewrite/scatter_stores.h"
+#include "tc/halide_bridge/rewrite/solve_matches.h"
 #include "tc/halide_bridge/rewrite/split_residues.h"
 #include "tc/halide_bridge/rewrite/triangular_updates.h"
 
@@ -69,6 +70,7 @@ void lower(CompileState& state) {
   named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
   rewrite("drop_idle_iterators", halide_bridge::drop_idle_iterators(program, named));
   if (state.back_end->runs_reductions_in_order) rewrite("scatter_stores", halide_bridge::scatter_stores(program));
+  rewrite("solve_matches", halide_bridge::solve_matches(program, named));
   if (state.back_end->splits_residues && state.symbolic.empty())
     rewrite("split_residues", halide_bridge::split_residues(program, named));
   if (state.back_end->runs_reductions_in_order) {

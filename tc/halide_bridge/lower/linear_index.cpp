@@ -33,12 +33,6 @@ Expr one_side(const LinearIndex& sum, bool positive) {
   return result.defined() ? result : index_value(0);
 }
 
-Expr to_expr(const LinearIndex& sum) {
-  const Expr added = one_side(sum, true), taken = one_side(sum, false);
-  if (ir::is_const_zero(taken)) return added;
-  return ir::is_const_zero(added) && sum.terms.empty() ? index_value(sum.constant) : added - taken;
-}
-
 std::int64_t common_factor(const LinearIndex& sum) {
   std::int64_t result = 0;
   for (const auto& term : sum.terms) result = std::gcd(result, term.factor);
@@ -76,6 +70,12 @@ LinearIndex combined(const Node* pair, std::int64_t factor) {
 }
 
 }  // namespace
+
+Expr to_expr(const LinearIndex& sum) {
+  const Expr added = one_side(sum, true), taken = one_side(sum, false);
+  if (ir::is_const_zero(taken)) return added;
+  return ir::is_const_zero(added) && sum.terms.empty() ? index_value(sum.constant) : added - taken;
+}
 
 void LinearIndex::add(const Expr& part, std::int64_t factor) {
   const auto known =

@@ -27,6 +27,9 @@ struct LinearIndex {
 /// \p expr, of type Int(64), as such a sum.
 LinearIndex linear_index(const Halide::Expr& expr);
 
+/// The value of \p sum.
+Halide::Expr to_expr(const LinearIndex& sum);
+
 /// Subscripts and conditions of iterators with known ranges, in few operations.
 class LinearIndices {
  public:

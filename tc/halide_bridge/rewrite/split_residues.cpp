@@ -21,9 +21,6 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 
-/// Strides beyond this are left: nothing in a network strides further than a patch of an image.
-constexpr std::int64_t most_residues = 32;
-
 std::optional<std::int64_t> constant_of(const Expr& expr) {
   const auto* literal = expr.as<ir::IntImm>();
   return literal ? std::optional(literal->value) : std::nullopt;
