@@ -38,22 +38,42 @@ TEST(SplitResidues, APaddingTurnsTheResiduesRound) {
             "hi) <= (ko + 2), false), X((ho + hi) - ko)*W(((ko*2) + 1) - hi), 0.0)\n");
 }
 
-TEST(SplitResidues, WhatIsLeftOverIsAStatementOfItsOwn) {
+TEST(SplitResidues, RemaindersOfDifferentLengthsAreApart) {
   EXPECT_EQ(split(transposed(2, 0, 7), {{"H", 3}, {"K", 3}}),
             "\nlaunch 0\n"
-            "  S0[ho in 0:3, hi in 0:2]: O((ho*2) + hi) = identity(+)\n"
-            "  S1[]: O(6) = identity(+)\n"
-            "  S2[ho in 0:3, hi in 0:2, ko in 0:2]: O((ho*2) + hi) += if_then_else(if_then_else(((ko*2) + hi) <= 2, ko "
-            "<= ho, false), X(ho - ko)*W((ko*2) + hi), 0.0)\n"
-            "  S3[ko in 0:2]: O(6) += if_then_else(1 <= ko, X(3 - ko)*W(ko*2), 0.0)\n");
+            "  S0[ho in 0:4]: O(ho*2) = identity(+)\n"
+            "  S1[ho in 0:4, ko in 0:2]: O(ho*2) += if_then_else(if_then_else(ko <= ho, ho <= (ko + 2), false), X(ho - "
+            "ko)*W(ko*2), 0.0)\n"
+            "  S2[ho in 0:3]: O((ho*2) + 1) = identity(+)\n"
+            "  S3[ho in 0:3, ko in 0:1]: O((ho*2) + 1) += X(ho)*W(1)\n");
+}
+
+TEST(SplitResidues, RemaindersWithDifferentNumbersOfTermsAreApart) {
+  EXPECT_EQ(split(transposed(2, 0, 2, " Y(h) = O(h) * 2"), {{"H", 3}, {"K", 3}}),
+            "\nlaunch 0\n"
+            "  S0[]: O(0) = identity(+)\n"
+            "  S1[ko in 0:2]: O(0) += if_then_else(ko <= 0, X(0 - ko)*W(ko*2), 0.0)\n"
+            "  S2[]: O(1) = identity(+)\n"
+            "  S3[ko in 0:1]: O(1) += X(0)*W(1)\n"
+            "  S4[]: Y(0) = O(0)*2.0\n"
+            "  S5[]: Y(1) = O(1)*2.0\n");
+}
+
+TEST(SplitResidues, WhatIsLeftOverIsAStatementOfItsOwn) {
+  EXPECT_EQ(split(transposed(4, 0, 7), {{"H", 2}, {"K", 4}}),
+            "\nlaunch 0\n"
+            "  S0[ho in 0:1, hi in 0:4]: O((ho*4) + hi) = identity(+)\n"
+            "  S1[ho in 0:1, hi in 0:4, ko in 0:1]: O((ho*4) + hi) += X(ho)*W(hi)\n"
+            "  S2[hi in 0:3]: O(hi + 4) = identity(+)\n"
+            "  S3[hi in 0:3, ko in 0:1]: O(hi + 4) += X(1)*W(hi)\n");
 }
 
 TEST(SplitResidues, AResidueMayReadNothing) {
   EXPECT_EQ(split(transposed(4, 0, 10), {{"H", 3}, {"K", 2}}),
             "\nlaunch 0\n"
             "  S0[ho in 0:2, hi in 0:4]: O((ho*4) + hi) = identity(+)\n"
-            "  S1[hi in 0:2]: O(hi + 8) = identity(+)\n"
-            "  S2[ho in 0:2, hi in 0:4, ko in 0:1]: O((ho*4) + hi) += if_then_else(hi <= 1, X(ho)*W(hi), 0.0)\n"
+            "  S1[ho in 0:2, hi in 0:4, ko in 0:1]: O((ho*4) + hi) += if_then_else(hi <= 1, X(ho)*W(hi), 0.0)\n"
+            "  S2[hi in 0:2]: O(hi + 8) = identity(+)\n"
             "  S3[hi in 0:2, ko in 0:1]: O(hi + 8) += X(2)*W(hi)\n");
 }
 

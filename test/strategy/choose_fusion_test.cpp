@@ -50,6 +50,21 @@ TEST_F(ChooseFusionTest, ProductsThatShareAFactorStayApart) {
   EXPECT_EQ(unpriced, Sizes({4})) << "the criterion decides nothing here";
 }
 
+TEST_F(ChooseFusionTest, PartsOfOneTensorStayApart) {
+  auto scop = ScopBuilder(context())
+                  .input("X", {512, 64})
+                  .input("A", {512, 64})
+                  .output("P", {512, 1024})
+                  .identity("I[n, o] : 0 <= n, o < 512", "P[n, 2o]")
+                  .accumulate("S[n, o, k] : 0 <= n, o < 512 and 0 <= k < 64", "P[n, 2o]", {"X[n, k]", "A[o, k]"})
+                  .identity("J[n, o] : 0 <= n, o < 512", "P[n, 2o + 1]")
+                  .accumulate("T[n, o, k] : 0 <= n, o < 512 and 0 <= k < 8", "P[n, 2o + 1]", {"X[n, k]", "A[o, k]"})
+                  .scop();
+  auto [priced, unpriced] = clusters(scop);
+  EXPECT_EQ(priced, Sizes({2, 2}));
+  EXPECT_EQ(unpriced, Sizes({4})) << "the criterion decides nothing here";
+}
+
 TEST_F(ChooseFusionTest, SumsOfOneTensorReadItOnce) {
   auto scop = ScopBuilder(context())
                   .input("X", {2048, 4096})

@@ -62,6 +62,21 @@ bool is_in_a_subscript(const ProgramStatement& statement, const std::string& ite
                      [&](const Expr& subscript) { return ir::expr_uses_var(subscript, iterator); });
 }
 
+/// How a dimension is split. `apart`: a statement for each remainder, in place of a loop over the remainders.
+struct Split {
+  std::int64_t stride = 0;
+  bool apart = false;
+};
+
+/// Remainders up to this number may be apart.
+constexpr std::int64_t most_apart = 3;
+
+/// The terms that the reduction of \p residue over \p extent values has for remainder \p r.
+std::int64_t terms_of(const Residue& residue, std::int64_t extent, std::size_t r) {
+  const std::int64_t first = residue.matching[r];
+  return first < extent ? ceil_div(extent - first, residue.stride) : 0;
+}
+
 /// A sum that is 0 modulo a number.
 struct Multiple {
   std::map<std::string, std::int64_t> factors;  ///< of iterators
@@ -166,17 +181,48 @@ ProgramStatement substituted(const ProgramStatement& statement, const std::strin
   return result;
 }
 
+/// How the dimension that \p residue is of is split for \p statement: apart if remainders differ in how many elements or terms they have,
+/// since a loop over them would have conditions in it.
+Split split_of(const Residue& residue, const ProgramStatement& statement) {
+  bool uneven = range_of(statement, residue.left).extent % residue.stride != 0;
+  const auto extent = range_of(statement, residue.reduction).extent;
+  for (std::size_t r = 1; r < residue.matching.size(); ++r)
+    uneven = uneven || terms_of(residue, extent, r) != terms_of(residue, extent, 0);
+  return {residue.stride, uneven && residue.stride <= most_apart};
+}
+
 /// A part of a statement whose iterator `name` is `whole * stride + rest`.
 struct Piece {
   ProgramStatement statement;
   Expr rest;                ///< a number or an iterator over `remainders`
-  std::int64_t remainders;  ///< how many, from 0
+  std::int64_t remainders;  ///< how many, from `first`
+  std::int64_t first = 0;
 };
+
+/// \p statement, once for each remainder of its iterator \p name, over the quotients.
+std::vector<Piece> split_apart(const ProgramStatement& statement, const std::string& name, std::int64_t stride) {
+  const auto range = range_of(statement, name);
+  const std::string whole = unused_iterator(statement, name + "o");
+  std::vector<Piece> pieces;
+  for (std::int64_t r = 0; r < std::min(stride, range.extent); ++r) {
+    const auto quotients = ceil_div(range.extent - r, stride);
+    const Expr base = index_value(range.min + r);
+    if (quotients == 1) {
+      pieces.push_back({substituted(statement, name, base, {}), index_value(r), 1, r});
+      continue;
+    }
+    const Expr value = ir::Variable::make(Halide::Int(64), whole) * index_value(stride) + base;
+    pieces.push_back({substituted(statement, name, value, {{whole, {0, quotients}}}), index_value(r), 1, r});
+  }
+  return pieces;
+}
 
 /// \p statement over the quotients and remainders of iterator \p name, and where these do not fill its range a piece of what
 /// is left over.
-std::vector<Piece> split_left(const ProgramStatement& statement, const std::string& name, std::int64_t stride) {
+std::vector<Piece> split_left(const ProgramStatement& statement, const std::string& name, const Split& split) {
   const auto range = range_of(statement, name);
+  const std::int64_t stride = split.stride;
+  if (split.apart) return split_apart(statement, name, stride);
   const std::string whole = unused_iterator(statement, name + "o"), rest = unused_iterator(statement, name + "i");
   const Expr remainder = ir::Variable::make(Halide::Int(64), rest);
   std::vector<Piece> pieces;
@@ -198,9 +244,10 @@ std::vector<Piece> split_left(const ProgramStatement& statement, const std::stri
 std::optional<ProgramStatement> split_reduction(const Piece& piece, const Residue& residue) {
   const auto range = range_of(piece.statement, residue.reduction);
   std::int64_t least = range.extent, most = 0;
-  const std::vector<std::int64_t> matching(residue.matching.begin(), residue.matching.begin() + piece.remainders);
-  for (const auto first : matching) {
-    const std::int64_t count = first < range.extent ? ceil_div(range.extent - first, residue.stride) : 0;
+  const auto begin = residue.matching.begin() + piece.first;
+  const std::vector<std::int64_t> matching(begin, begin + piece.remainders);
+  for (std::int64_t r = piece.first; r < piece.first + piece.remainders; ++r) {
+    const std::int64_t count = terms_of(residue, range.extent, static_cast<std::size_t>(r));
     least = std::min(least, count);
     most = std::max(most, count);
   }
@@ -258,17 +305,17 @@ std::optional<ProgramStatement> simplified(ProgramStatement statement) {
   return statement;
 }
 
-/// Dimensions of tensors that statements run through by quotients and remainders, and by what.
-using SplitDimensions = std::map<std::pair<std::string, std::size_t>, std::int64_t>;
+/// Dimensions of tensors that statements run through by quotients and remainders, and how.
+using SplitDimensions = std::map<std::pair<std::string, std::size_t>, Split>;
 
 /// Does \p statement compute each element from others at its own place?
 bool is_pointwise(const ProgramStatement& statement) {
   return statement.kind == ProgramStatement::Kind::Assign && statement.iterators.size() == statement.subscripts.size();
 }
 
-/// By what the iterator \p name of \p statement, which reads elements of \p split at it, is to be split: 0 for nothing.
-std::int64_t stride_of_reads(const ProgramStatement& statement, const std::string& name, const Program& program,
-                             const SplitDimensions& split) {
+/// How the iterator \p name of \p statement, which reads elements of \p split at it, is to be split: by 0 for not at all.
+Split split_of_reads(const ProgramStatement& statement, const std::string& name, const Program& program,
+                     const SplitDimensions& split) {
   struct Finder : ir::IRVisitor {
     using ir::IRVisitor::visit;
     std::function<void(const ir::Call*)> each;
@@ -277,17 +324,17 @@ std::int64_t stride_of_reads(const ProgramStatement& statement, const std::strin
       ir::IRVisitor::visit(op);
     }
   } finder;
-  std::int64_t stride = 0;
+  Split result;
   finder.each = [&](const ir::Call* read) {
     for (std::size_t d = 0; d < read->args.size(); ++d) {
       const auto found = split.find({read->name, d});
       if (found != split.end() && is_iterator(read->args[d], name) &&
           is_same(range_of(statement, name), program.tensor(read->name).box[d]))
-        stride = found->second;
+        result = found->second;
     }
   };
   statement.value.accept(&finder);
-  return stride;
+  return result;
 }
 
 /// The statements of one launch over quotients and remainders.
@@ -302,8 +349,11 @@ class LaunchSplit {
       return statements_;
     for (const auto& statement : statements_) {
       residues_.push_back(residues_of(statement, program_.tensor(statement.target), kept_));
-      for (const auto& residue : residues_.back())
-        split_.emplace(std::pair(statement.target, residue.dimension), residue.stride);
+      for (const auto& residue : residues_.back()) {
+        const Split split = split_of(residue, statement);
+        auto& known = split_.try_emplace(std::pair(statement.target, residue.dimension), split).first->second;
+        known.apart = known.apart || (split.apart && split.stride == known.stride);
+      }
     }
     if (split_.empty()) return statements_;
     for (std::size_t known = 0; known != split_.size();) {
@@ -311,52 +361,75 @@ class LaunchSplit {
       for (const auto& statement : statements_) spread(statement);
     }
     std::vector<ProgramStatement> result;
-    for (std::size_t s = 0; s < statements_.size(); ++s)
-      for (auto& piece : pieces_of(s)) result.push_back(std::move(piece));
+    for (std::size_t s = 0; s < statements_.size(); ++s) {
+      auto parts = parts_of(s);
+      if (begins_a_reduction(s)) {
+        for (auto& part : parts_of(++s)) parts.push_back(std::move(part));
+        std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.place < b.place; });
+      }
+      for (auto& part : parts) result.push_back(std::move(part.statement));
+    }
     return result;
   }
 
  private:
+  /// Does statement number \p s set the tensor that the next one accumulates into? Their parts then stand in pairs.
+  bool begins_a_reduction(std::size_t s) const {
+    return s + 1 < statements_.size() && statements_[s].kind == ProgramStatement::Kind::Init &&
+           statements_[s + 1].kind == ProgramStatement::Kind::Update &&
+           statements_[s].target == statements_[s + 1].target;
+  }
+
   /// What \p statement writes element by element is split as what it reads.
   void spread(const ProgramStatement& statement) {
     if (!is_pointwise(statement)) return;
     for (const auto& name : statement.iterators) {
-      const auto stride = stride_of_reads(statement, name, program_, split_);
+      const auto split = split_of_reads(statement, name, program_, split_);
       const auto dimension = written_dimension(statement, name, program_.tensor(statement.target));
-      if (stride > 0 && dimension) split_.emplace(std::pair(statement.target, *dimension), stride);
+      if (split.stride > 0 && dimension) split_.emplace(std::pair(statement.target, *dimension), split);
     }
   }
 
-  /// By what the iterator \p name of \p statement is split: 0 for nothing.
-  std::int64_t stride_of(const ProgramStatement& statement, const std::string& name) const {
-    if (kept_.count(name)) return 0;
+  /// How the iterator \p name of \p statement is split: by 0 for not at all.
+  Split split_of_iterator(const ProgramStatement& statement, const std::string& name) const {
+    if (kept_.count(name)) return {};
     const auto dimension = written_dimension(statement, name, program_.tensor(statement.target));
     const auto found = dimension ? split_.find({statement.target, *dimension}) : split_.end();
-    return found == split_.end() ? 0 : found->second;
+    return found == split_.end() ? Split{} : found->second;
   }
 
-  std::vector<ProgramStatement> pieces_of(std::size_t s) const {
-    std::vector<ProgramStatement> made{statements_[s]};
-    bool changed = false;
+  /// A statement, and which piece it is along each iterator that is split.
+  struct Part {
+    std::vector<std::size_t> place;
+    ProgramStatement statement;
+  };
+
+  std::vector<Part> parts_of(std::size_t s) const {
+    std::vector<Part> made{{{}, statements_[s]}};
     for (const auto& name : statements_[s].iterators) {
+      const auto split = split_of_iterator(statements_[s], name);
+      if (split.stride == 0) continue;
       const auto residue =
           std::find_if(residues_[s].begin(), residues_[s].end(), [&](const Residue& one) { return one.left == name; });
-      const auto stride = stride_of(statements_[s], name);
-      if (stride == 0) continue;
-      changed = true;
-      std::vector<ProgramStatement> pieces;
-      for (const auto& statement : made)
-        for (auto& piece : split_left(statement, name, stride)) {
-          const bool solves = residue != residues_[s].end() && residue->stride == stride;
+      const bool solves = residue != residues_[s].end() && residue->stride == split.stride;
+      std::vector<Part> parts;
+      for (const auto& part : made) {
+        auto place = part.place;
+        place.push_back(0);
+        for (auto& piece : split_left(part.statement, name, split)) {
           auto done = solves ? split_reduction(piece, *residue) : std::optional(std::move(piece.statement));
-          if (done) pieces.push_back(*std::move(done));
+          if (done) parts.push_back({place, *std::move(done)});
+          ++place.back();
         }
-      made = std::move(pieces);
+      }
+      made = std::move(parts);
     }
-    if (!changed) return made;
-    std::vector<ProgramStatement> result;
-    for (auto& piece : made)
-      if (auto simple = simplified(std::move(piece))) result.push_back(*std::move(simple));
+    std::vector<Part> result;
+    for (auto& part : made) {
+      auto simple =
+          part.place.empty() ? std::optional(std::move(part.statement)) : simplified(std::move(part.statement));
+      if (simple) result.push_back({part.place, *std::move(simple)});
+    }
     return result;
   }
 

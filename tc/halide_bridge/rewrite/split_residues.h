@@ -23,8 +23,9 @@ inline constexpr std::int64_t most_residues = 32;
 /// conditions hold, one of which says that a linear function of one iterator of the result and one that is reduced over, and
 /// of multiples of the number, is such a multiple: the remainder of the first tells that of the second. Other statements that
 /// write the tensor, and those element by element that read it, run over the same quotients and remainders, so that they
-/// stay as easy to fuse as they were. Where a tensor has no whole number of quotients, what is left over is a statement of
-/// its own. Iterators that are \p kept stay. Statements are numbered anew. Reductions have the terms that they had, but identities; a sum that begins as -0
+/// stay as easy to fuse as they were. Up to three remainders that differ in how many elements or terms they have are a statement each,
+/// without a loop over remainders; of more of them, what is left over behind the whole quotients is a statement of its own. The parts of a reduction stand
+/// behind what they begin with. Iterators that are \p kept stay. Statements are numbered anew. Reductions have the terms that they had, but identities; a sum that begins as -0
 /// may end as 0.
 Program split_residues(const Program& program, const std::set<std::string>& kept = {});
 

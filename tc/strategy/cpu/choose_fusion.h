@@ -17,7 +17,7 @@ namespace tc::strategy {
 ///
 /// Asked where both parts reduce in loops of their own: a cluster has one register tile, blocks and packed copies, those
 /// of its heaviest statement. Together they are to cost no more than apart, and `kept_of_two_tiles` of that where both
-/// have a tile. Other clusters are not priced: they fuse as far as their loops allow.
+/// have a tile. Parts of one tensor stay apart. Other clusters are not priced: they fuse as far as their loops allow.
 ///
 ///   Q(n,o) +=! X(n,k)*A(o,k)  R(n,o) +=! X(n,k)*B(o,k)      apart
 ///   s(n) +=! X(n,k)           q(n) +=! X(n,k)*X(n,k)        fused, X is read once
