@@ -23,6 +23,7 @@
 #include "tc/cpu/stmt/unswitch_guards.h"
 #include "tc/halide_bridge/math/expand_functions.h"
 #include "tc/halide_bridge/math/fuse_products.h"
+#include "tc/halide_bridge/stmt/unclamp_loads.h"
 
 namespace tc::cpu {
 
@@ -56,6 +57,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"combine_dots", [](const Stmt& body, const Settings&) { return combine_dots(body); }},
       {"pick_lanes", [](const Stmt& body, const Settings& how) { return pick_lanes(body, how.target); }},
       {"slice_strided_loads", [](const Stmt& body, const Settings&) { return slice_strided_loads(body); }},
+      {"unclamp_loads", [](const Stmt& body, const Settings&) { return halide_bridge::unclamp_loads(body); }},
       {"mask_sums", [](const Stmt& body, const Settings&) { return mask_sums(body); }},
       {"hide_negative_bases", [](const Stmt& body, const Settings&) { return hide_negative_bases(body); }},
       {"expand_divisions", [](const Stmt& body, const Settings&) { return expand_divisions(body); }},

@@ -45,6 +45,7 @@ struct StatementPass {
 ///   combine_dots                sums of products of bytes and halves are dot products
 ///   pick_lanes                  partial vectors of elements a few apart are contiguous ones
 ///   slice_strided_loads         vectors of elements a few apart are contiguous ones, which they share
+///   unclamp_loads               vectors at clamped indices are contiguous ones where no lane is clamped
 ///   mask_sums                   lanes that add nothing keep their sums
 ///   hide_negative_bases         negative addresses of lanes that do not run are relative to a variable
 ///   expand_divisions            integer divisions are what machine instructions carry out
