@@ -8,8 +8,8 @@
 
 #include "tc/base/contains.h"
 #include "tc/halide_bridge/lower/conditional.h"
-#include "tc/halide_bridge/rewrite/guarded_update.h"
 #include "tc/halide_bridge/lower/linear_index.h"
+#include "tc/halide_bridge/rewrite/guarded_update.h"
 #include "tc/halide_bridge/rewrite/split_residues.h"
 
 namespace tc::halide_bridge {
