@@ -256,9 +256,8 @@ Target machine_of(const Target& target, const polyhedral::MappingOptions& option
 /// cache? That term is right about which programs suffer, but not about which order of loops suffers less.
 bool is_clearly_cheaper(const PricedCluster& cluster, const ClusterMapping& found, const ClusterMapping& other,
                         std::int64_t bytes) {
-  const auto least = least_gain(cluster.target);
   auto is_cheaper = [&](const PricedCluster& on) {
-    return price(on, found, bytes).seconds < least * price(on, other, bytes).seconds;
+    return price(on, found, bytes).seconds < least_gain * price(on, other, bytes).seconds;
   };
   auto without_collisions = cluster;
   without_collisions.rates.read_collision = without_collisions.rates.write_collision = 0;

@@ -39,18 +39,14 @@ double access_cost(const Scop& scop, const Statement& statement, const Access& a
              : lanes;
 }
 
-/// What it takes to combine the lanes of a reduction, once.
-constexpr double combine_cost = 8;
-
 /// Accesses of one instance of \p statement when \p iterator runs along \p lanes. An accumulator is read too, as is what a scatter
 /// goes around.
 double vector_cost(const Scop& scop, const Statement& statement, int iterator, std::int64_t extent, int lanes) {
-  bool reduced = statement.accumulates && polyhedral::stride(scop, statement.write, iterator) == 0;
   double write = access_cost(scop, statement, statement.write, iterator, lanes);
   double vector = write >= lanes || statement.accumulates ? 2 * write : write;
   for (const auto& read : statement.reads) vector += access_cost(scop, statement, read, iterator, lanes);
   auto vectors = ceil_div(extent, lanes);
-  return (vector * static_cast<double>(vectors) + (reduced ? combine_cost : 0)) / static_cast<double>(extent);
+  return vector * static_cast<double>(vectors) / static_cast<double>(extent);
 }
 
 /// The fewest lanes, a power of two up to \p most, that hold \p extent iterations; \p most where none do.

@@ -17,9 +17,6 @@ using polyhedral::ClusterMapping;
 using polyhedral::PackMapping;
 using Packs = std::vector<PackMapping>;
 
-/// Blocks of a reduction are no shorter: each costs a pass over the results.
-constexpr std::int64_t least_reduction_block = 64;
-
 /// \p extent in equal blocks of at most \p most, multiples of \p unit.
 std::int64_t equal_blocks(std::int64_t extent, std::int64_t most, std::int64_t unit) {
   auto count = ceil_div(extent, std::max(most / not_zero(unit) * unit, unit));
@@ -45,23 +42,15 @@ std::vector<Packs> groups(const ReductionView& view, const Packs& packs) {
   return result;
 }
 
-/// Of so many different operands each set may be copied; of more, none, each alone, or all.
-constexpr std::size_t most_in_any_set = 3;
-
-/// The sets of copies that a mapping may have, the smallest first.
+/// The sets of copies that a mapping may have, the smallest first: none, of each operand alone, and of all.
 std::vector<Packs> sets_of_packs(const ReductionView& view) {
   if (!view.options.pack) return {{}};
   const auto possible = possible_packs(view);
   if (view.matrices) return {possible};
   const auto operands = groups(view, possible);
   std::vector<Packs> result{{}};
-  for (const auto& operand : operands)
-    for (std::size_t i = 0, without = operands.size() <= most_in_any_set ? result.size() : 1; i < without; ++i) {
-      result.push_back(result[i]);
-      result.back().insert(result.back().end(), operand.begin(), operand.end());
-    }
-  if (operands.size() > most_in_any_set) result.push_back(possible);
-  std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  result.insert(result.end(), operands.begin(), operands.end());
+  if (operands.size() > 1) result.push_back(possible);
   return result;
 }
 
@@ -157,7 +146,7 @@ class BlockMaker {
   /// Iterations of the reduction for which a tile's \p member takes some \p bytes, a quarter more at most.
   std::int64_t iterations_in(std::int64_t bytes, int member) const {
     const auto row = count_product(view_.points(member), view_.element_bytes);
-    return std::max(bytes / not_zero(row), least_reduction_block) * 5 / 4;
+    return bytes / not_zero(row) * 5 / 4;
   }
   /// Iterations of the reduction's outermost loop in whole instructions.
   std::int64_t reduction_unit() const {

@@ -24,12 +24,12 @@ using polyhedral::FusedParts;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
-/// Parts at most, and iterations of each at least: it writes 1/32 of what it reads.
-constexpr std::int64_t most_parts = 64, least_size = 32;
+/// Parts at most: what they write is read again by one loop.
+constexpr std::int64_t most_parts = 64;
 
 /// A size of parts of \p extent iterations, which divides it if one up to twice the least does.
 std::int64_t part_size(std::int64_t extent) {
-  auto least = std::max(least_size, ceil_div(extent, most_parts));
+  const auto least = ceil_div(extent, most_parts);
   for (auto size = least; size < 2 * least; ++size)
     if (extent % size == 0) return size;
   return least;

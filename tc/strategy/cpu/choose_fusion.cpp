@@ -8,19 +8,9 @@
 namespace tc::strategy {
 namespace {
 
-/// The share of the time of two tiled reductions that they may take as one cluster: products of 512 x 512 whose second
-/// factor is read unpacked take up to 1.5 times what the price says.
-constexpr double kept_of_two_tiles = 0.8;
-
 bool reduces(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster) {
   return std::any_of(cluster.statements.begin(), cluster.statements.end(),
                      [&](const auto& entry) { return scop.statement(entry.id).accumulates && !entry.inner.empty(); });
-}
-
-/// Do points of \p mapping stand in a tile of two dimensions or more, in which what is read serves several of them?
-bool has_tile(const polyhedral::ClusterMapping& mapping) {
-  return mapping.register_tile && std::count_if(mapping.members.begin(), mapping.members.end(),
-                                                [](const auto& member) { return member.points > 1; }) > 1;
 }
 
 /// The elements of \p tensor that the reductions of \p cluster write; null without one.
@@ -55,24 +45,18 @@ bool ChooseFusion::pays(const polyhedral::ClusterView& fused, const polyhedral::
                         const polyhedral::ClusterView& later) const {
   if (!reduces(scop_, earlier) || !reduces(scop_, later)) return true;
   if (accumulate_apart(scop_, earlier, later)) return false;
-  const auto &first = estimate(earlier), &second = estimate(later);
-  const double kept = first.has_tile && second.has_tile ? kept_of_two_tiles : 1;
-  return estimate(fused).seconds <= kept * (first.seconds + second.seconds);
+  return seconds(fused) <= seconds(earlier) + seconds(later);
 }
 
-const ChooseFusion::Estimate& ChooseFusion::estimate(const polyhedral::ClusterView& cluster) const {
+double ChooseFusion::seconds(const polyhedral::ClusterView& cluster) const {
   std::vector<std::string> statements;
   for (const auto& entry : cluster.statements) statements.push_back(entry.id);
-  auto found = known_.find(statements);
-  if (found == known_.end()) found = known_.emplace(statements, computed_estimate(cluster)).first;
+  const auto [found, is_new] = known_.try_emplace(statements);
+  if (is_new)
+    found->second = price(PricedCluster(scop_, cluster, target_),
+                          choose_cluster_mapping(scop_, cluster, target_, options_), buffer_bytes(target_, options_))
+                        .seconds;
   return found->second;
-}
-
-ChooseFusion::Estimate ChooseFusion::computed_estimate(const polyhedral::ClusterView& cluster) const {
-  auto mapping = choose_cluster_mapping(scop_, cluster, target_, options_);
-  const double seconds =
-      price(PricedCluster(scop_, cluster, target_), mapping, buffer_bytes(target_, options_)).seconds;
-  return {seconds, has_tile(mapping)};
 }
 
 }  // namespace tc::strategy

@@ -16,8 +16,8 @@ namespace tc::strategy {
 /// \p options. Refers to \p scop.
 ///
 /// Asked where both parts reduce in loops of their own: a cluster has one register tile, blocks and packed copies, those
-/// of its heaviest statement. Together they are to cost no more than apart, and `kept_of_two_tiles` of that where both
-/// have a tile. Parts of one tensor stay apart. Other clusters are not priced: they fuse as far as their loops allow.
+/// of its heaviest statement. Together they are to cost no more than apart. Parts of one tensor stay apart. Other clusters
+/// are not priced: they fuse as far as their loops allow.
 ///
 ///   Q(n,o) +=! X(n,k)*A(o,k)  R(n,o) +=! X(n,k)*B(o,k)      apart
 ///   s(n) +=! X(n,k)           q(n) +=! X(n,k)*X(n,k)        fused, X is read once
@@ -30,15 +30,9 @@ class ChooseFusion : public polyhedral::FusionCriterion {
             const polyhedral::ClusterView& later) const override;
 
  private:
-  struct Estimate {
-    double seconds = 0;
-    bool has_tile = false;  ///< in two dimensions or more
-  };
+  double seconds(const polyhedral::ClusterView& cluster) const;
 
-  const Estimate& estimate(const polyhedral::ClusterView& cluster) const;
-  Estimate computed_estimate(const polyhedral::ClusterView& cluster) const;
-
-  mutable std::map<std::vector<std::string>, Estimate> known_;  ///< of clusters, by their statements
+  mutable std::map<std::vector<std::string>, double> known_;  ///< seconds of clusters, by their statements
   const polyhedral::Scop& scop_;
   Target target_;
   polyhedral::MappingOptions options_;

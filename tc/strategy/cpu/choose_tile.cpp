@@ -17,8 +17,6 @@ using polyhedral::ClusterMapping;
 
 /// What a tile whose lanes run along the reduction has to save of the loads, to make up for the lanes it combines.
 constexpr double least_gain = 3;
-/// What a tile has to save where they run along a loop of the result, which combines none.
-constexpr double least_gain_of_kept = 1;
 
 Operand operand(const ClusterFacts& facts, const Access& read, int lane_iterator) {
   Operand result;
@@ -64,8 +62,7 @@ Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, 
   auto operands = operands_of(facts, lanes, member, mapping);
   auto tile = rows ? choose_register_tile_of(*rows, operands, trips, member, facts.target)
                    : choose_register_tile(operands, trips, member, facts.target, options.register_tile);
-  const double least = facts.is_kept(facts.heaviest, lanes.iterator) ? least_gain_of_kept : least_gain;
-  if (member < 0 && tile.gain < least) return before;
+  if (member < 0 && !facts.is_kept(facts.heaviest, lanes.iterator) && tile.gain < least_gain) return before;
   if (!rows && options.register_tile.empty()) result.rivals = rival_rows(operands, trips, member, facts.target, tile);
   auto window = member < 0 ? std::nullopt : choose_window(facts, tile, operands);
   if (window) {

@@ -13,9 +13,6 @@ namespace {
 
 using polyhedral::PackMapping;
 
-/// Rows so many bytes apart are out of reach of what the processor prefetches on its own.
-constexpr std::int64_t far_apart = 1024;
-
 /// Lanes of a copy that are not worth being cut down to.
 constexpr int least_even_lanes = 4;
 
@@ -124,7 +121,7 @@ bool lies_in_panels(const ReductionView& view, int read) {
   if (blocks->size % points != 0 && points % blocks->size != 0) return false;
   auto along = polyhedral::blocked_stride(view.scop, access, view.reduced.back());
   auto step = along ? along->inside : view.stride(read, view.reduced.back());
-  return step != polyhedral::unknown_stride && step * view.element_bytes < far_apart;
+  return step != polyhedral::unknown_stride;
 }
 
 }  // namespace tc::strategy

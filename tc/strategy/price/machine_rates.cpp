@@ -145,11 +145,6 @@ const MachineRates& rates_of(const Target& target) {
   return bytes >= 64 ? rows[2] : bytes >= 32 ? rows[1] : rows[0];
 }
 
-double least_gain(const Target& target) {
-  constexpr double of_known_cores = 0.85, of_others = 0.75;
-  return rates_of(target).name == target.core ? of_known_cores : of_others;
-}
-
 std::string to_string(const MachineRates& rates) {
   std::vector<std::string> parts;
   for (const auto& field : fields) parts.push_back(str(field.name, " ", rates.*field.value));

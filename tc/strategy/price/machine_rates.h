@@ -60,13 +60,6 @@ struct MachineRates {
 /// and threads were measured on a cloud machine with 2 cores.
 const MachineRates& rates_of(const Target& target);
 
-/// A mapping of the search replaces the mapping of the rules if its price is at most this fraction of the other
-/// price: 0.85 on a core with rates of its own. Among 360 random programs, 103 mappings changed; mappings with prices
-/// below 0.85 ran 1.5 times as fast in the geometric mean, six of 53 of them slower; mappings from 0.85 to 1 ran as
-/// fast as before, nine of 40 slower. With generic rates for a vector width it is 0.75, because mappings with
-/// predicted gains of 12 to 19 % ran 1.2 to 1.6 times as long.
-double least_gain(const Target& target);
-
 /// All rows: by the width of registers, then cores by their names.
 const std::vector<MachineRates>& known_rates();
 
