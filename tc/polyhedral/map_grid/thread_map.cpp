@@ -77,10 +77,12 @@ isl::union_map within_blocks(const isl::union_map& pairs, const Coordinates& coo
   return pairs.is_empty() ? pairs : equal_at(pairs, coordinates.blocks);
 }
 
+// Not what is left without the pairs of one thread: isl would complement sets in which threads are quotients and remainders.
 isl::union_map across_threads(const isl::union_map& pairs, const Coordinates& coordinates) {
   if (pairs.is_empty()) return pairs;
-  auto in_block = within_blocks(pairs, coordinates);
-  return in_block.subtract(equal_at(in_block, coordinates.threads));
+  const auto in_block = within_blocks(pairs, coordinates);
+  const auto ordered = [&](auto at) { return call(pairs.ctx(), at, in_block.copy(), coordinates.threads.copy()); };
+  return ordered(isl_union_map_lex_lt_at_multi_union_pw_aff).unite(ordered(isl_union_map_lex_gt_at_multi_union_pw_aff));
 }
 
 isl::union_map across_blocks(const isl::union_map& pairs, const Coordinates& coordinates) {
