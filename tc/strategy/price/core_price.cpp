@@ -115,11 +115,12 @@ class CorePricer {
     if (auto step = std::abs(stride);
         stride != polyhedral::unknown_stride && step <= few_apart && &access != &statement_.write)
       return {share_ * static_cast<double>(step), share_ * static_cast<double>(step)};
-    if (auto side = moves_squares(access) ? square_side(nest_, access) : 0; side > 0) {
-      auto parts = std::max(lanes / side, 1.0);
-      return {parts * part, parts * part * std::log2(lanes)};
-    }
-    return {lanes * part, lanes * part * (&access == &statement_.write ? scattered_shuffles : 1), lanes};
+    const auto squares = moves_squares(access) ? squares_of(nest_, statement_, access) : Squares{};
+    const auto whole = squares.side > 0 ? squares.whole : 0, parts = std::max(lanes / std::max(squares.side, 1.0), 1.0),
+               alone = lanes * (1 - whole);
+    return {part * (whole * parts + alone),
+            part * (whole * parts * std::log2(lanes) + alone * (&access == &statement_.write ? scattered_shuffles : 1)),
+            alone};
   }
   /// Of an element that goes from a vector to a place of its own: it is brought to the lowest lane, and taken out.
   static constexpr double scattered_shuffles = 2;

@@ -58,8 +58,8 @@ class ReferenceMaker {
       reference.touched.push_back(copy ? copied_lines(statement, access, *copy, tensor.element, copied, spans)
                                        : touched_lines(cluster_, statement, access, spans));
     }
-    reference.square =
-        !copy && weight == 1 && statement.write.changes(nest.lane_iterator) && square_side(nest, access) > 0;
+    reference.square = !copy && weight == 1 && statement.write.changes(nest.lane_iterator) &&
+                       squares_of(nest, statement, access).side > 0;
     for (auto i = nest.points; reference.square && i < reference.touched.size(); ++i)
       reference.touched[i] = reference.touched[nest.points];
     reference.moved = weight > 1 && is_fresh(access.tensor) && writes_whole_lines(reference)

@@ -193,18 +193,23 @@ NestWalk walk(const PricedCluster& cluster, const Nest& nest) {
   return result;
 }
 
-double square_side(const StatementWalk& walk, const PricedAccess& access) {
+Squares squares_of(const StatementWalk& walk, const PricedStatement& statement, const PricedAccess& access) {
   constexpr double least_side = 4;  // lanes that one shuffle of a register moves together (choose_tile.h)
-  if (!walk.unrolled || walk.lane_iterator < 0 || !access.changes(walk.lane_iterator)) return 0;
+  if (!walk.unrolled || walk.lane_iterator < 0 || !access.changes(walk.lane_iterator)) return {};
   auto stride = access.strides[static_cast<std::size_t>(walk.lane_iterator)];
-  if (stride == polyhedral::unknown_stride || std::abs(stride) <= few_apart) return 0;
+  if (stride == polyhedral::unknown_stride || std::abs(stride) <= few_apart) return {};
+  const auto whole = [&](int iterator, double size) {
+    const auto extent = statement.extent[static_cast<std::size_t>(iterator)];
+    return extent > size ? std::floor(extent / size) * size / extent : 1;
+  };
   for (std::size_t i = walk.points; i < walk.loops.size(); ++i) {
     int along = walk.loops[i].iterator;
     if (along < 0 || along == walk.lane_iterator || access.strides[static_cast<std::size_t>(along)] != 1) continue;
     auto span = walk.loops[i].span;
-    if (span >= least_side && std::exp2(std::floor(std::log2(span))) == span) return span;
+    if (span >= least_side && std::exp2(std::floor(std::log2(span))) == span)
+      return {span, whole(along, span) * whole(walk.lane_iterator, walk.lanes)};
   }
-  return 0;
+  return {};
 }
 
 bool repeats(const StatementWalk& walk, const PricedStatement& statement, int read) {

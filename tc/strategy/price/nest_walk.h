@@ -73,9 +73,14 @@ NestWalk walk(const PricedCluster& cluster, const polyhedral::Nest& nest);
 /// Elements with at most this stride are picked from contiguous vectors.
 constexpr std::int64_t few_apart = 4;
 
-/// For a read \p access with strided vectors: the points of a register tile along the iterator in which it is
-/// contiguous, if it is read as rows of squares that are transposed in registers (powers of two); 0 otherwise.
-double square_side(const StatementWalk& walk, const PricedAccess& access);
+/// The squares of an access with strided vectors: the points of a register tile along the iterator in which it is
+/// contiguous are the rows of squares that are transposed in registers.
+struct Squares {
+  double side = 0;  ///< a power of two; 0: there are none
+  double whole =
+      1;  ///< the share of the points in whole squares; at the ends of both ranges, elements are accessed alone
+};
+Squares squares_of(const StatementWalk& walk, const PricedStatement& statement, const PricedAccess& access);
 
 /// Does read number \p read of \p statement access the element of an earlier read, neither of them from a copy?
 bool repeats(const StatementWalk& walk, const PricedStatement& statement, int read);
