@@ -86,6 +86,10 @@ TEST_F(PriceTest, SquaresAreTransposedInRegisters) {
   auto transposed = copy(512, true);
   EXPECT_LT(cycles(transposed, "register 16x16, S: i1 x16"), cycles(transposed, "points 1x16, S: i1 x16"));
   EXPECT_LT(seconds(transposed, "register 16x16, S: i1 x16"), seconds(transposed, "points 1x16, S: i1 x16"));
+  const auto of_an_element = [&](std::int64_t n) {
+    return cycles(copy(n, true), "register 16x16, S: i1 x16") / static_cast<double>(n * n);
+  };
+  EXPECT_GT(of_an_element(24), 2 * of_an_element(32)) << "elements outside of whole squares are accessed alone";
 }
 
 TEST_F(PriceTest, BlocksKeepInACacheWhatTilesUseAgain) {
