@@ -136,6 +136,24 @@ std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names)
   return result;
 }
 
+lang::IntegerRange range_of(const ProgramStatement& statement, const std::string& iterator) {
+  const auto at = std::find(statement.iterators.begin(), statement.iterators.end(), iterator);
+  return statement.domain.at(static_cast<std::size_t>(at - statement.iterators.begin()));
+}
+
+std::vector<const ir::Call*> element_reads(const Halide::Expr& expr) {
+  struct Finder : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    std::vector<const ir::Call*> reads;
+    void visit(const ir::Call* op) override {
+      if (op->call_type == ir::Call::Halide) reads.push_back(op);
+      ir::IRVisitor::visit(op);
+    }
+  } finder;
+  if (expr.defined()) expr.accept(&finder);
+  return finder.reads;
+}
+
 Halide::Expr element_read(Halide::Type type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts) {
   auto* call = new ir::Call;
   call->type = type;

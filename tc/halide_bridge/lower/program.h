@@ -103,6 +103,12 @@ Halide::Expr index_value(std::int64_t value);
 /// The iterators \p names as values.
 std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names);
 
+/// The values of \p iterator, which \p statement has.
+lang::IntegerRange range_of(const ProgramStatement& statement, const std::string& iterator);
+
+/// The reads of elements in \p expr, in order.
+std::vector<const Halide::Internal::Call*> element_reads(const Halide::Expr& expr);
+
 /// The element tensor(subscripts) as an expression of \p type. Unlike Call::make it takes Int(64) subscripts.
 Halide::Expr element_read(Halide::Type type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts);
 

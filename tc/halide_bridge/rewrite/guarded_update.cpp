@@ -10,10 +10,11 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 
-/// Puts values in the places of variables.
+/// Puts values in the places of variables and of reads.
 class Replacer : public ir::IRMutator {
  public:
-  explicit Replacer(const std::map<std::string, Expr>& values) : values_(values) {}
+  Replacer(const std::map<std::string, Expr>& values, const std::map<std::string, Expr>& reads)
+      : values_(values), reads_(reads) {}
 
  protected:
   using ir::IRMutator::visit;
@@ -23,13 +24,14 @@ class Replacer : public ir::IRMutator {
   }
   Expr visit(const ir::Call* op) override {
     if (op->call_type != ir::Call::Halide) return ir::IRMutator::visit(op);
+    if (const auto found = reads_.find(op->name); found != reads_.end()) return found->second;
     std::vector<Expr> subscripts;
     for (const Expr& subscript : op->args) subscripts.push_back(mutate(subscript));
     return element_read(op->type, op->name, subscripts);
   }
 
  private:
-  const std::map<std::string, Expr>& values_;
+  const std::map<std::string, Expr>&values_, &reads_;
 };
 
 /// The number that \p expr, made of literals, products and quotients, is.
@@ -100,21 +102,10 @@ Expr all_of(const std::vector<Expr>& conditions) {
   return result;
 }
 
-bool reads_tensor(const Expr& expr) {
-  struct Finder : ir::IRVisitor {
-    using ir::IRVisitor::visit;
-    bool found = false;
-    void visit(const ir::Call* op) override {
-      found = found || op->call_type == ir::Call::Halide;
-      ir::IRVisitor::visit(op);
-    }
-  } finder;
-  expr.accept(&finder);
-  return finder.found;
-}
+bool reads_tensor(const Expr& expr) { return !element_reads(expr).empty(); }
 
-Expr replaced(const Expr& expr, const std::map<std::string, Expr>& values) {
-  Replacer replacer(values);
+Expr replaced(const Expr& expr, const std::map<std::string, Expr>& values, const std::map<std::string, Expr>& reads) {
+  Replacer replacer(values, reads);
   return replacer.mutate(expr);
 }
 

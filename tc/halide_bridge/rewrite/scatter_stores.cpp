@@ -19,30 +19,6 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using Kind = ProgramStatement::Kind;
 
-/// Puts values in the places of the reads of tensors.
-class ReadReplacer : public ir::IRMutator {
- public:
-  explicit ReadReplacer(const std::map<std::string, Expr>& values) : values_(values) {}
-
- protected:
-  using ir::IRMutator::visit;
-  Expr visit(const ir::Call* op) override {
-    if (op->call_type != ir::Call::Halide) return ir::IRMutator::visit(op);
-    if (const auto found = values_.find(op->name); found != values_.end()) return found->second;
-    std::vector<Expr> subscripts;
-    for (const Expr& subscript : op->args) subscripts.push_back(mutate(subscript));
-    return element_read(op->type, op->name, subscripts);
-  }
-
- private:
-  const std::map<std::string, Expr>& values_;
-};
-
-lang::IntegerRange values_of(const ProgramStatement& statement, const std::string& iterator) {
-  const auto at = std::find(statement.iterators.begin(), statement.iterators.end(), iterator);
-  return statement.domain.at(static_cast<std::size_t>(at - statement.iterators.begin()));
-}
-
 /// Where a statement is: launch and number.
 using Place = std::pair<std::size_t, std::size_t>;
 
@@ -81,7 +57,7 @@ class StoreFinder {
   /// Notes the winners that the value and its condition read: tensors with an initialisation and one update before the statement.
   bool find_winners(const Expr& value, const std::string& first) {
     std::set<std::string> names = {first};
-    for (const auto* read : reads_in(value)) {
+    for (const auto* read : element_reads(value)) {
       if (read->name == chosen_->target) return false;
       if (!is_winner(read->name)) continue;
       if (!are_equal(read->args, element_)) return false;
@@ -201,14 +177,14 @@ class StoreFinder {
       if (!winner.iterator.empty()) {
         won_[winner.tensor] = iterator_values({winner.iterator})[0];
         result.iterators.push_back(winner.iterator);
-        result.domain.push_back(values_of(*winner.update, winner.iterator));
+        result.domain.push_back(range_of(*winner.update, winner.iterator));
       }
     for (std::size_t d = 0; d < element_.size(); ++d) {
       const auto* own = element_[d].as<ir::Variable>();
       const std::string in_update = first.update->subscripts[d].as<ir::Variable>()->name;
       if (!own || named_.count(own->name)) return std::nullopt;
       const auto match = first.matches.find(in_update);
-      if (values_of(*chosen_, own->name) != values_of(*first.update, in_update)) return std::nullopt;
+      if (range_of(*chosen_, own->name) != range_of(*first.update, in_update)) return std::nullopt;
       if (match == first.matches.end() ? own->name != in_update
                                        : !conditions_of({own->name}, chosen_->conditions).empty())
         return std::nullopt;
@@ -234,7 +210,7 @@ class StoreFinder {
   }
 
   /// \p value, of an element, for the instance that wins it.
-  Expr at_instance(const Expr& value) const { return replaced(ReadReplacer(won_).mutate(value), named_); }
+  Expr at_instance(const Expr& value) const { return replaced(value, named_, won_); }
 
   /// Is \p index in \p values, by the ranges of the iterators of \p store?
   static bool is_inside(const Expr& index, const lang::IntegerRange& values, const ProgramStatement& store) {
@@ -259,7 +235,7 @@ class StoreFinder {
           !ir::equal(check.value, outside))
         continue;
       const auto covers = [&](const std::string& name) {
-        return !contains(store.iterators, name) || values_of(check, name) == values_of(store, name);
+        return !contains(store.iterators, name) || range_of(check, name) == range_of(store, name);
       };
       if (std::all_of(check.iterators.begin(), check.iterators.end(), covers)) return true;
     }
@@ -269,7 +245,7 @@ class StoreFinder {
   /// Do the subscripts of \p store that were indices stay among their values?
   bool stays_inside(const ProgramStatement& store) const {
     return std::all_of(named_.begin(), named_.end(), [&](const auto& named) {
-      const lang::IntegerRange values = values_of(*chosen_, named.first);
+      const lang::IntegerRange values = range_of(*chosen_, named.first);
       const Expr extent = ir::UIntImm::make(Halide::UInt(64), static_cast<std::uint64_t>(values.extent));
       const Expr outside = ir::GE::make(ir::Cast::make(Halide::UInt(64), named.second), extent);
       return is_inside(named.second, values, store) || (values.min == 0 && is_excluded(outside, store));

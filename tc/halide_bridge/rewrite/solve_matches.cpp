@@ -10,7 +10,7 @@
 #include "tc/halide_bridge/lower/conditional.h"
 #include "tc/halide_bridge/lower/linear_index.h"
 #include "tc/halide_bridge/rewrite/guarded_update.h"
-#include "tc/halide_bridge/rewrite/split_residues.h"
+#include "tc/halide_bridge/rewrite/residues.h"
 
 namespace tc::halide_bridge {
 namespace {

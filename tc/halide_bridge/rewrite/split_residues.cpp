@@ -1,9 +1,7 @@
 #include "tc/halide_bridge/rewrite/split_residues.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,53 +12,13 @@
 #include "tc/halide_bridge/lower/conditional.h"
 #include "tc/halide_bridge/lower/linear_index.h"
 #include "tc/halide_bridge/rewrite/guarded_update.h"
+#include "tc/halide_bridge/rewrite/residues.h"
 
 namespace tc::halide_bridge {
 namespace {
 
 namespace ir = Halide::Internal;
 using Halide::Expr;
-
-std::optional<std::int64_t> constant_of(const Expr& expr) {
-  const auto* literal = expr.as<ir::IntImm>();
-  return literal ? std::optional(literal->value) : std::nullopt;
-}
-
-std::int64_t modulo(std::int64_t value, std::int64_t stride) { return value - stride * tc::floor_div(value, stride); }
-
-/// An iterator of a result whose remainder tells that of one that is reduced over.
-struct Residue {
-  std::string left, reduction;
-  std::size_t dimension = 0;  ///< of the target, that `left` subscripts
-  std::int64_t stride = 0;
-  std::vector<std::int64_t> matching;  ///< for each remainder of `left` without its minimum, that of `reduction`
-};
-
-lang::IntegerRange& range_of(ProgramStatement& statement, const std::string& iterator) {
-  const auto at = std::find(statement.iterators.begin(), statement.iterators.end(), iterator);
-  return statement.domain[static_cast<std::size_t>(at - statement.iterators.begin())];
-}
-lang::IntegerRange range_of(const ProgramStatement& statement, const std::string& iterator) {
-  return range_of(const_cast<ProgramStatement&>(statement), iterator);
-}
-
-bool is_same(const lang::IntegerRange& a, const lang::IntegerRange& b) {
-  return a.min == b.min && a.extent == b.extent;
-}
-
-/// The dimension of what \p statement writes that \p iterator runs through, whole.
-std::optional<std::size_t> written_dimension(const ProgramStatement& statement, const std::string& iterator,
-                                             const ProgramTensor& target) {
-  for (std::size_t d = 0; d < statement.subscripts.size(); ++d)
-    if (is_iterator(statement.subscripts[d], iterator) && is_same(range_of(statement, iterator), target.box[d]))
-      return d;
-  return std::nullopt;
-}
-
-bool is_in_a_subscript(const ProgramStatement& statement, const std::string& iterator) {
-  return std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
-                     [&](const Expr& subscript) { return ir::expr_uses_var(subscript, iterator); });
-}
 
 /// How a dimension is split. `apart`: a statement for each remainder, in place of a loop over the remainders.
 struct Split {
@@ -77,76 +35,6 @@ std::int64_t terms_of(const Residue& residue, std::int64_t extent, std::size_t r
   return first < extent ? ceil_div(extent - first, residue.stride) : 0;
 }
 
-/// A sum that is 0 modulo a number.
-struct Multiple {
-  std::map<std::string, std::int64_t> factors;  ///< of iterators
-  std::int64_t constant = 0, stride = 0;
-};
-
-/// What \p condition says to be a multiple of what.
-std::optional<Multiple> multiple_of(const Expr& condition) {
-  const auto* equality = condition.as<ir::EQ>();
-  if (!equality) return std::nullopt;
-  const bool swapped = constant_of(equality->a).has_value();
-  const auto* remainder = (swapped ? equality->b : equality->a).as<ir::Mod>();
-  const auto value = constant_of(swapped ? equality->a : equality->b);
-  if (!remainder || !value) return std::nullopt;
-  const auto stride = constant_of(remainder->b);
-  const auto sum = linear_index(remainder->a);
-  if (!stride || *stride < 2 || *stride > most_residues || *value < 0 || *value >= *stride) return std::nullopt;
-  Multiple result{{}, sum.constant - *value, *stride};
-  for (const auto& term : sum.terms) {
-    const auto* iterator = term.part.as<ir::Variable>();
-    if (!iterator) return std::nullopt;
-    result.factors[iterator->name] = term.factor;
-  }
-  return result;
-}
-
-/// The residue that \p condition, one of \p statement, tells.
-std::optional<Residue> residue_of(const Expr& condition, const ProgramStatement& statement,
-                                  const ProgramTensor& target) {
-  const auto found = multiple_of(condition);
-  if (!found) return std::nullopt;
-  const auto& sum = *found;
-  const auto stride = sum.stride;
-  Residue result{{}, {}, 0, stride, {}};
-  for (const auto& [name, factor] : sum.factors) {
-    if (factor % stride == 0) continue;
-    auto& place = is_in_a_subscript(statement, name) ? result.left : result.reduction;
-    if (!place.empty()) return std::nullopt;
-    place = name;
-  }
-  if (result.left.empty() || result.reduction.empty()) return std::nullopt;
-  const auto dimension = written_dimension(statement, result.left, target);
-  const std::int64_t step = sum.factors.at(result.reduction);
-  if (!dimension || std::gcd(step, stride) != 1 || range_of(statement, result.left).extent < stride)
-    return std::nullopt;
-  result.dimension = *dimension;
-  std::int64_t rest = sum.constant + step * range_of(statement, result.reduction).min;
-  rest += sum.factors.at(result.left) * range_of(statement, result.left).min;
-  for (std::int64_t r = 0; r < stride; ++r)
-    for (std::int64_t k = 0; k < stride; ++k)
-      if (modulo(rest + sum.factors.at(result.left) * r + step * k, stride) == 0) result.matching.push_back(k);
-  return result;
-}
-
-/// The residues that the conditions of \p statement tell, no iterator in two of them.
-std::vector<Residue> residues_of(const ProgramStatement& statement, const ProgramTensor& target,
-                                 const std::set<std::string>& kept) {
-  std::vector<Residue> result;
-  const auto update = guarded_update(statement);
-  if (!update) return result;
-  std::set<std::string> taken = kept;
-  for (const auto& condition : update->conditions) {
-    auto residue = residue_of(condition, statement, target);
-    if (!residue || taken.count(residue->left) || taken.count(residue->reduction)) continue;
-    taken.insert({residue->left, residue->reduction});
-    result.push_back(*std::move(residue));
-  }
-  return result;
-}
-
 /// \p values of \p variable from 0 on, which go up by the same number modulo \p stride, without a remainder where they have none.
 Expr matching_of(const Expr& variable, const std::vector<std::int64_t>& values, std::int64_t stride) {
   const std::int64_t first = values.front(), step = values.size() > 1 ? values[1] - first : 0;
@@ -154,7 +42,8 @@ Expr matching_of(const Expr& variable, const std::vector<std::int64_t>& values, 
   for (std::size_t r = 0; r < values.size(); ++r)
     is_linear = is_linear && values[r] == first + step * static_cast<std::int64_t>(r);
   if (is_linear) return variable * index_value(step) + index_value(first);
-  return ir::Mod::make(variable * index_value(modulo(step, stride)) + index_value(first), index_value(stride));
+  return ir::Mod::make(variable * index_value(step - stride * tc::floor_div(step, stride)) + index_value(first),
+                       index_value(stride));
 }
 
 /// A name that begins with \p stem and that no iterator of \p statement has.
@@ -254,7 +143,7 @@ std::optional<ProgramStatement> split_reduction(const Piece& piece, const Residu
   if (most == 0) return std::nullopt;
   const std::string whole = unused_iterator(piece.statement, residue.reduction + "o");
   const Expr rest =
-      constant_of(piece.rest) ? index_value(matching.front()) : matching_of(piece.rest, matching, residue.stride);
+      ir::is_const(piece.rest) ? index_value(matching.front()) : matching_of(piece.rest, matching, residue.stride);
   Expr value = rest;
   if (most > 1) value = ir::Variable::make(Halide::Int(64), whole) * index_value(residue.stride) + rest;
   const Expr inside = ir::LT::make(value, index_value(range.extent));
@@ -316,24 +205,14 @@ bool is_pointwise(const ProgramStatement& statement) {
 /// How the iterator \p name of \p statement, which reads elements of \p split at it, is to be split: by 0 for not at all.
 Split split_of_reads(const ProgramStatement& statement, const std::string& name, const Program& program,
                      const SplitDimensions& split) {
-  struct Finder : ir::IRVisitor {
-    using ir::IRVisitor::visit;
-    std::function<void(const ir::Call*)> each;
-    void visit(const ir::Call* op) override {
-      if (op->call_type == ir::Call::Halide) each(op);
-      ir::IRVisitor::visit(op);
-    }
-  } finder;
   Split result;
-  finder.each = [&](const ir::Call* read) {
+  for (const auto* read : element_reads(statement.value))
     for (std::size_t d = 0; d < read->args.size(); ++d) {
       const auto found = split.find({read->name, d});
       if (found != split.end() && is_iterator(read->args[d], name) &&
-          is_same(range_of(statement, name), program.tensor(read->name).box[d]))
+          range_of(statement, name) == program.tensor(read->name).box[d])
         result = found->second;
     }
-  };
-  statement.value.accept(&finder);
   return result;
 }
 

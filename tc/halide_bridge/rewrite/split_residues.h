@@ -1,15 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <set>
 #include <string>
 
 #include "tc/halide_bridge/lower/program.h"
 
 namespace tc::halide_bridge {
-
-/// Strides beyond this are left: nothing in a network strides further than a patch of an image.
-inline constexpr std::int64_t most_residues = 32;
 
 /// \p program with updates that only do something where a sum of iterators is a multiple of a number run over those
 /// instances alone: what a transposed convolution of stride 2 computes.

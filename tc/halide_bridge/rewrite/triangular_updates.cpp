@@ -19,17 +19,9 @@ constexpr std::int64_t least_extent = 16;
 
 /// Is \p iterator in the last subscript of a read in the value of \p statement?
 bool is_in_last_subscript(const ProgramStatement& statement, const std::string& iterator) {
-  struct Reads : Halide::Internal::IRVisitor {
-    using Halide::Internal::IRVisitor::visit;
-    std::vector<Halide::Expr> last;
-    void visit(const Halide::Internal::Call* op) override {
-      if (op->call_type == Halide::Internal::Call::Halide && !op->args.empty()) last.push_back(op->args.back());
-      Halide::Internal::IRVisitor::visit(op);
-    }
-  } reads;
-  statement.value.accept(&reads);
-  return std::any_of(reads.last.begin(), reads.last.end(), [&](const Halide::Expr& subscript) {
-    return Halide::Internal::expr_uses_var(subscript, iterator);
+  const auto reads = element_reads(statement.value);
+  return std::any_of(reads.begin(), reads.end(), [&](const auto* read) {
+    return !read->args.empty() && Halide::Internal::expr_uses_var(read->args.back(), iterator);
   });
 }
 

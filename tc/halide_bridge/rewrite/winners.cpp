@@ -11,15 +11,6 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 
-struct ReadFinder : ir::IRVisitor {
-  using ir::IRVisitor::visit;
-  std::vector<const ir::Call*> reads;
-  void visit(const ir::Call* op) override {
-    if (op->call_type == ir::Call::Halide) reads.push_back(op);
-    ir::IRVisitor::visit(op);
-  }
-};
-
 /// The iterator that \p condition compares with what is no iterator of \p left, and that; nothing for another condition.
 std::optional<std::pair<std::string, Expr>> match_in(const Expr& condition, const std::vector<std::string>& left) {
   const auto* equality = condition.as<ir::EQ>();
@@ -44,19 +35,13 @@ bool add_condition(const Expr& condition, const std::vector<std::string>& left, 
 
 }  // namespace
 
-std::vector<const ir::Call*> reads_in(const Expr& expr) {
-  ReadFinder finder;
-  if (expr.defined()) expr.accept(&finder);
-  return finder.reads;
-}
-
 std::set<std::string> tensors_read(const ProgramStatement& statement) {
   std::vector<Expr> parts = statement.subscripts;
   parts.push_back(statement.value);
   if (statement.ragged) parts.insert(parts.end(), {statement.ragged->begin, statement.ragged->end});
   std::set<std::string> result;
   for (const auto& part : parts)
-    for (const auto* read : reads_in(part)) result.insert(read->name);
+    for (const auto* read : element_reads(part)) result.insert(read->name);
   return result;
 }
 

@@ -30,9 +30,6 @@ std::optional<Winner> winner_of(const ProgramStatement& update);
 /// The read of W in \p condition, W(...) != lowest; null for another one.
 const Halide::Internal::Call* won_in(const Halide::Expr& condition);
 
-/// The reads of elements in \p expr, in order.
-std::vector<const Halide::Internal::Call*> reads_in(const Halide::Expr& expr);
-
 /// The tensors that \p statement reads, but its accumulator.
 std::set<std::string> tensors_read(const ProgramStatement& statement);
 
