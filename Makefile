@@ -68,7 +68,7 @@ lint: venv       ## check the sources: contracts, lengths, includes, tests of pa
 format: venv     ## lay out all sources by .clang-format
 	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
 
-# What CI runs of the tests under sanitizers: those of the floors that compile in a few minutes. They need no Python package.
+# What CI runs of the tests under sanitizers: the floors that compile in a few minutes. They need no Python package.
 SANITIZED := base_test lang_test options_test cache_test
 sanitize: isl    ## build and run the tests of the lower floors under the sanitizers
 	@cmake --preset asan -DTC_UNITY=ON

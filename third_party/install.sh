@@ -19,7 +19,7 @@ install_debian() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-# Modules are compiled when they are first imported, because most of those of the large packages never are.
+# Modules are compiled when they are first imported, because most of the modules of large packages never are.
 install_python() {
   say "creating .venv and installing Python packages (third_party/python.txt)"
   python3 -m venv .venv

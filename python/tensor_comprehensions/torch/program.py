@@ -29,7 +29,7 @@ class Result:
 
 @dataclasses.dataclass
 class Program:
-    """`inputs` has a tensor for each placeholder, None for one that is no tensor; `constants` those of attributes. Results that are keys of `updates`
+    """`inputs` has a tensor for each placeholder, None for one that is no tensor; `constants` the tensors of attributes. Results that are keys of `updates`
     have the memory of inputs, whose values they replace."""
 
     inputs: List[Optional[Tensor]]

@@ -28,7 +28,7 @@ Halide::Expr all_of(const std::vector<Halide::Expr>& conditions);
 /// Does \p expr read an element?
 bool reads_tensor(const Halide::Expr& expr);
 
-/// \p expr with \p values in the places of variables, and \p reads in those of the reads of tensors, as they are.
+/// \p expr with \p values in the places of variables, and \p reads, as they are, for reads of tensors.
 Halide::Expr replaced(const Halide::Expr& expr, const std::map<std::string, Halide::Expr>& values,
                       const std::map<std::string, Halide::Expr>& reads = {});
 

@@ -26,8 +26,8 @@ constexpr double least_difference = 0.01;
 
 /// A mapping of the search replaces the mapping of the rules if its price is at most this fraction of the other price.
 /// On a Zen 4, whose rates were measured, mappings with prices below 0.85 ran 1.5 times as fast, six of 53 of them slower.
-/// On a Xeon with generic rates, 15 mappings with prices of 0.75 to 0.82 took 0.86 of the time, the slowest 1.09, and
-/// mappings from 0.82 to 0.9 took 1.1 of the time, the slowest 7 times as long.
+/// On a Xeon with generic rates, 15 mappings with prices of 0.75 to 0.82 took 0.87 of the time, the slowest 1.09, and
+/// 31 mappings from 0.82 to 0.9 took 1.23 of the time, the slowest 7 times as long.
 constexpr double least_gain = 0.82;
 
 struct Construction {

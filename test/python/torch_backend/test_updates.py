@@ -163,7 +163,7 @@ def test_positions_outside_are_errors_of_torch_before_anything_is_written(positi
 
 
 class Counting(torch.nn.Module):
-    """A cache that counts its entries, as those of the package transformers do."""
+    """A cache that counts its entries, as the caches of the package transformers do."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Bags of rows of a table (`nn.EmbeddingBag`), and their gradients: the entries of a bag are those between two offsets."""
+"""Bags of rows of a table (`nn.EmbeddingBag`), and their gradients: a bag has the entries between two offsets."""
 
 import math
 
