@@ -100,16 +100,20 @@ void report_outside(DefState& state, const Subscript& s, const Environment& rang
                          : str("it needs ", lang::print(to_lang(tidy_condition(condition))), ", which never holds");
   if (!where.empty()) note += (note.empty() ? "here " : "; here ") + where;
   const bool guarded = !s.guards.empty();
-  state.diagnostics.add({.code = "TC204",
-                         .range = s.source->range,
-                         .message = str(describe(s), ", leaves ", print(box, state.facts),
-                                        ir::is_const(box.max) ? "" : " whatever the sizes are"),
-                         .label = str("must stay inside ", print(box, state.facts)),
-                         .note = note,
-                         .help = guarded
-                                     ? "the condition around the access does not keep it inside: make it stricter, or "
-                                       "Use a where clause with smaller ranges"
-                                     : "Use a where clause with smaller ranges, or guard the access by a condition"});
+  const auto* negative = std::get_if<lang::Unary>(&s.source->node);
+  const bool from_end = negative && std::holds_alternative<lang::IntLiteral>(negative->value->node);
+  state.diagnostics.add(
+      {.code = "TC204",
+       .range = s.source->range,
+       .message = str(describe(s), ", leaves ", print(box, state.facts),
+                      ir::is_const(box.max) ? "" : " whatever the sizes are"),
+       .label = str("must stay inside ", print(box, state.facts)),
+       .note = note,
+       .help = from_end  ? str("the last elements are at ", s.tensor, ".", s.dimension, " - 1 and before: write ",
+                               s.tensor, ".", s.dimension, " - ", lang::print(negative->value))
+               : guarded ? "the condition around the access does not keep it inside: make it stricter, or "
+                           "Use a where clause with smaller ranges"
+                         : "Use a where clause with smaller ranges, or guard the access by a condition"});
 }
 
 }  // namespace

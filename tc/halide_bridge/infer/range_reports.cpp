@@ -43,19 +43,54 @@ void report_too_complicated(DefState& state, const lang::Assignment& assignment)
 
 namespace {
 
+bool is_return(const DefState& state, const std::string& tensor) {
+  return std::any_of(state.def.returns.begin(), state.def.returns.end(),
+                     [&](const lang::TensorDecl& decl) { return decl.name == tensor; });
+}
+
+/// Does a range of \p assignment that differs by instance, written out as a condition, name \p index?
+bool has_instance_range(const lang::Assignment& assignment, const std::string& index) {
+  const auto* select = std::get_if<lang::Select>(&assignment.rhs->node);
+  bool result = false;
+  if (!select || !assignment.reduction) return result;
+  lang::for_each_expr(select->condition, [&](const lang::ExprPtr& e) {
+    const auto* name = std::get_if<lang::Name>(&e->node);
+    result = result || (name && name->id == index);
+  });
+  return result;
+}
+
+/// How to give \p index of \p assignment a range.
+std::string ways_to_bound(const DefState& state, const lang::Assignment& assignment, const std::string& index,
+                          bool is_left) {
+  if (!is_left && has_instance_range(assignment, index))
+    return str("bounds of other indices and of elements need a largest range: name a tensor that '", index,
+               "' subscripts, for example 'exists X(", index,
+               ")' in the where clause, or write the bounds as a condition "
+               "and 'where ",
+               index, " in 0:10'");
+  return str("Use a where clause, for example 'where ", index, " in 0:10'",
+             is_left && is_return(state, assignment.target)
+                 ? str(", or declare the sizes of '", assignment.target, "' where the returns are")
+                 : "");
+}
+
 /// Reports \p index as unsolved if it stands for an expression on the left of a scatter; false if it does not.
 bool report_unknown_rows(DefState& state, const lang::Assignment& assignment, const std::string& index) {
   const auto scatter = lang::as_scatter(assignment);
   const auto left = lang::left_iterators(assignment);
   const auto d = static_cast<std::size_t>(std::find(left.begin(), left.end(), index) - left.begin());
   if (!scatter || d == left.size() || lang::equal(scatter->subscripts[d], assignment.subscripts[d])) return false;
-  state.diagnostics.add({.code = "TC201",
-                         .range = scatter->subscripts[d]->range,
-                         .message = str("the size of dimension ", d, " of '", assignment.target, "' is not known"),
-                         .label = "says where values go, not how many elements there are",
-                         .help = str("declare the sizes of '", assignment.target,
-                                     "' where the returns are, or assign to all of it before, for example ",
-                                     assignment.target, "(", join(left), ") = 0 where ", index, " in 0:N")});
+  state.diagnostics.add(
+      {.code = "TC201",
+       .range = scatter->subscripts[d]->range,
+       .message = str("the size of dimension ", d, " of '", assignment.target, "' is not known"),
+       .label = "says where values go, not how many elements there are",
+       .help = str(is_return(state, assignment.target)
+                       ? str("declare the sizes of '", assignment.target, "' where the returns are, or ")
+                       : "",
+                   "assign to all of it before, for example ", assignment.target, "(", join(left), ") = 0 where ",
+                   index, " in 0:N")});
   return true;
 }
 
@@ -90,8 +125,7 @@ void report_unsolved(DefState& state, const lang::Assignment& assignment, const 
                            .range = place_of(assignment, iterator),
                            .message = str("index '", iterator, "' has no range"),
                            .label = left ? "no subscript of a read bounds it" : "no subscript bounds it",
-                           .help = str("Use a where clause, for example 'where ", iterator, " in 0:10'",
-                                       left ? str(", or declare the sizes of '", assignment.target, "'") : "")});
+                           .help = ways_to_bound(state, assignment, iterator, left)});
   }
   if (ambiguous.empty()) return;
   std::vector<lang::Label> also;

@@ -84,7 +84,8 @@ class AssignmentChecker {
               .range = in_.target_range,
               .message = str("the parameter '", in_.target, "' cannot be assigned"),
               .also = {{tensor.range, "a parameter: parameters are immutable"}},
-              .help = str("assign to another tensor and return it, for example ", in_.target, "_out")});
+              .help = str("assign to another tensor and return it, for example ", in_.target,
+                          "_out; a tensor of the caller that is updated in place is a return with type and sizes")});
       return false;
     }
     const int rank = static_cast<int>(in_.subscripts.size());
@@ -116,9 +117,12 @@ class AssignmentChecker {
              .range = subscript->range,
              .message = str("a subscript on the left must be an index but '", print(subscript), "' is an expression"),
              .help =
-                 str("give the elements an index of their own and use the expression on the right, or add the values ",
-                     "up where the expression says: ", in_.target, "(...) += ...; to store them there, assign to '",
-                     in_.target, "' in an earlier statement, outside of a loop")});
+                 scope_.loop_indices.empty()
+                     ? str("to store into elements, declare the sizes of '", in_.target, "' as a return, -> (float(N) ",
+                           in_.target, "), or assign to all of it before; to add the values up, write ", in_.target,
+                           "(...) += ...")
+                     : str("elements of a loop are stored at its index; to store them elsewhere, assign to '",
+                           in_.target, "' behind the loop")});
         good = false;
         continue;
       }

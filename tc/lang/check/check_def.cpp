@@ -64,10 +64,12 @@ class DefChecker {
     scope_.carried = statement.loops.empty() ? std::set<std::string>() : carried_[statement.loops[0].id];
     scope_.loop_indices.clear();
     for (const auto& loop : statement.loops) scope_.loop_indices.insert(loop.iterator);
+    scope_.statement = std::get_if<Assignment>(&statement.node);
     if (const auto* assignment = std::get_if<Assignment>(&statement.node))
       result.node = check_assignment(*assignment, context);
     else
       result.node = check_call(std::get<CallStatement>(statement.node), statement.range, context);
+    scope_.statement = nullptr;
     return result;
   }
 
@@ -145,8 +147,31 @@ class DefChecker {
     scope_.tensors[decl.name] = state;
   }
 
+  /// Reports a return that is a parameter too, and makes it a tensor that may be assigned.
+  bool reports_parameter(const TensorDecl& decl) {
+    const auto found = scope_.tensors.find(decl.name);
+    if (found == scope_.tensors.end() || found->second.kind != TensorState::Kind::Param) return false;
+    const auto param = std::find_if(def_.params.begin(), def_.params.end(),
+                                    [&](const TensorDecl& each) { return each.name == decl.name; });
+    std::vector<std::string> sizes;
+    for (const auto& dim : param->dims.value_or(std::vector<ExprPtr>{})) sizes.push_back(print(dim));
+    const std::string type(param->type ? name(*param->type) : std::string_view(param->type_name));
+    report({.code = "TC102",
+            .range = decl.range,
+            .message = str("'", decl.name, "' is a tensor and cannot be declared again as a return"),
+            .also = {{found->second.range, "first declared here"}},
+            .help = str("choose another name; a tensor of the caller that is updated in place is a return alone, with "
+                        "type and sizes: -> (",
+                        type, sizes.empty() ? "" : str("(", join(sizes, ","), ")"), " ", decl.name,
+                        "), called with out=", decl.name)});
+    found->second.kind = TensorState::Kind::Return;
+    found->second.assigned = true;
+    return true;
+  }
+
   void declare_return(TensorDecl& decl) {
     check_dims(decl, false);
+    if (reports_parameter(decl)) return;
     if (!is_free(decl.name, decl.range, "a return")) return;
     TensorState state;
     state.kind = TensorState::Kind::Return;

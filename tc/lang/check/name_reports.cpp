@@ -1,28 +1,10 @@
 #include "tc/lang/check/name_reports.h"
 
-#include <map>
-
 #include "tc/base/str.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
-
-std::string as_reduction(std::string_view id) {
-  static const auto& operators = *new std::map<std::string_view, std::string_view>{
-      {"sum", "+=!"},    {"add", "+=!"},    {"prod", "*=!"},         {"product", "*=!"},
-      {"max", "max=!"},  {"amax", "max=!"}, {"reduce_max", "max=!"}, {"min", "min=!"},
-      {"amin", "min=!"}, {"any", "||=!"},   {"all", "&&=!"},         {"reduce_sum", "+=!"}};
-  if (id == "mean" || id == "average" || id == "avg")
-    return "a mean is a sum and a division: S(i) +=! A(i,k)  M(i) = S(i) / A.1";
-  if (id == "argmax" || id == "argmin")
-    return str("the place of the ", id == "argmax" ? "largest" : "smallest", " value takes two statements: M ",
-               id == "argmax" ? "max=!" : "min=!", " X(i)  P min=! X(i) == M ? i : X.0");
-  if (id == "concat" || id == "concatenate" || id == "cat")
-    return "a concatenation is a choice over a range that is written: C(i) = i < N ? A(i) : B(i-N) where i in 0:N+M";
-  const auto found = operators.find(id);
-  if (found == operators.end()) return {};
-  return str("a reduction is part of the assignment: C(i) ", found->second, " A(i,k)");
-}
 
 Label defined(const TensorState& tensor) {
   if (tensor.kind != TensorState::Kind::Param && tensor.first_assigned)
@@ -41,14 +23,17 @@ void report_undefined_name(Scope& scope, const std::string& id, SourceRange rang
   candidates.insert(candidates.end(), scope.sizes.begin(), scope.sizes.end());
   candidates.insert(candidates.end(), scope.iterators.begin(), scope.iterators.end());
   for (const auto& [name, let] : scope.lets) candidates.push_back(name);
+  for (const auto* literal : {"true", "false", "inf", "pi"}) candidates.emplace_back(literal);
+  const bool is_nan = id == "nan" || id == "NaN" || id == "NAN";
   return scope.diagnostics.add({.code = "TC101",
                                 .range = range,
                                 .message = str("undefined name '", id, "'"),
                                 .note = "a name is a tensor, a size, an index used in a subscript, or bound by 'where'",
-                                .help = did_you_mean(id, candidates)});
+                                .help = is_nan ? "NaN is written inf - inf" : did_you_mean(id, candidates)});
 }
 
-void report_unknown_tensor(Scope& scope, const std::string& id, SourceRange range) {
+void report_unknown_tensor(Scope& scope, const std::string& id, const std::vector<ExprPtr>& arguments,
+                           SourceRange range) {
   if (scope.defs.count(id))
     return scope.diagnostics.add({.code = "TC101",
                                   .range = range,
@@ -67,11 +52,11 @@ void report_unknown_tensor(Scope& scope, const std::string& id, SourceRange rang
                                   .help = str("write a product as ", id, " * (...)")});
   auto candidates = scope.readable_tensors();
   for (const auto& builtin : builtins()) candidates.emplace_back(builtin.name);
-  const std::string reduction = as_reduction(id);
+  const std::string instead = instead_of_call(id, arguments, scope.surroundings());
   return scope.diagnostics.add({.code = "TC101",
                                 .range = range,
                                 .message = str("undefined tensor or function '", id, "'"),
-                                .help = reduction.empty() ? did_you_mean(id, candidates) : reduction});
+                                .help = instead.empty() ? did_you_mean(id, candidates) : instead});
 }
 
 void report_read_too_early(Scope& scope, const std::string& id, const TensorState& tensor, SourceRange range) {
@@ -88,16 +73,41 @@ void report_wrong_rank(Scope& scope, const std::string& id, const TensorState& t
                        SourceRange range) {
   const std::string has = str("'", id, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"));
   if (bare)
-    return scope.diagnostics.add({.code = "TC106",
-                                  .range = range,
-                                  .message = has + " but is used as a scalar",
-                                  .also = {defined(tensor)},
-                                  .help = str("write its subscripts: ", id, "(i)")});
+    return scope.diagnostics.add(
+        {.code = "TC106",
+         .range = range,
+         .message = has + " but is used as a scalar",
+         .also = {defined(tensor)},
+         .help = str("write its subscripts: ",
+                     scope.statement ? with_subscripts(scope.statement->rhs, scope.surroundings()) : str(id, "(i)"))});
+  const bool is_scalar = *tensor.rank == 0 && tensor.kind == TensorState::Kind::Param;
   return scope.diagnostics.add(
       {.code = "TC106",
        .range = range,
        .message = str(has, " but ", counted(found, "subscript"), found == 1 ? " is" : " are", " given"),
-       .also = {defined(tensor)}});
+       .also = {defined(tensor)},
+       .help = is_scalar ? str("sizes stand behind the type in the head: float(N) ", id)
+               : found < static_cast<std::size_t>(*tensor.rank)
+                   ? str("write all subscripts: ", element_of(id, {{{id, *tensor.rank}}}))
+                   : ""});
+}
+
+void report_negated_value(Scope& scope, const ExprPtr& value, DType type, SourceRange range) {
+  const Assignment& in = *scope.statement;
+  const std::string target = print(make_expr(Access{in.target, in.subscripts, in.bare})), text = print(value);
+  scope.diagnostics.add(
+      {.code = "TC109",
+       .range = range,
+       .message = str("'!' needs a bool but '", text, "' is ", name(type)),
+       .help = str("an assignment is written ", target, " = ", text, ", and a sum ", target, " +=! ", text)});
+}
+
+std::string advice_on_count(const Scope& scope, const Call& call, int arity) {
+  const auto& arguments = call.arguments;
+  if (arguments.size() == 1) return instead_of_call(call.function, arguments, scope.surroundings());
+  if (arity != 2 || arguments.size() != 3) return {};
+  const ExprPtr inner = make_expr(Call{call.function, {arguments[0], arguments[1]}});
+  return str("write ", print(make_expr(Call{call.function, {inner, arguments[2]}})));
 }
 
 }  // namespace tc::lang

@@ -10,6 +10,17 @@ bool Scope::is_size(const std::string& name) const {
   return std::find(sizes.begin(), sizes.end(), name) != sizes.end();
 }
 
+Surroundings Scope::surroundings() const {
+  Surroundings result;
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.rank) result.ranks[name] = *tensor.rank;
+  if (!statement) return result;
+  result.target = statement->target;
+  for (const auto& subscript : statement->subscripts)
+    if (const auto* name = std::get_if<Name>(&subscript->node)) result.subscripts.push_back(name->id);
+  return result;
+}
+
 bool Scope::is_integer_parameter(const std::string& name) const {
   const auto found = tensors.find(name);
   return found != tensors.end() && found->second.kind == TensorState::Kind::Param && found->second.rank == 0 &&

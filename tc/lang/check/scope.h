@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tc/lang/syntax/diagnostics.h"
+#include "tc/lang/syntax/other_languages.h"
 #include "tc/lang/syntax/tree.h"
 
 /// What check knows while it walks a def. Private to the checker.
@@ -53,10 +54,14 @@ struct Scope {
   std::set<std::string> carried = {};       ///< tensors that statements of the same loop write
   std::set<std::string> loop_indices = {};  ///< of the loops around it
 
+  const Assignment* statement = nullptr;  ///< as parsed, for messages
+
   std::vector<std::string> valued = {};  ///< the scalar parameters whose values ranges and strides take
 
   /// Is \p name an integer scalar among the parameters?
   bool is_integer_parameter(const std::string& name) const;
+  /// The place of a message for other_languages.h.
+  Surroundings surroundings() const;
   /// Is \p name a size of the def?
   bool is_size(const std::string& name) const;
   /// Does a read of \p tensor at \p subscripts take the element of the caller's buffer that the statement writes?

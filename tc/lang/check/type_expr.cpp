@@ -71,7 +71,7 @@ class Typer {
     bool good = true;
     const auto found = scope_.tensors.find(id);
     if (found == scope_.tensors.end()) {
-      report_unknown_tensor(scope_, id, id_range);
+      report_unknown_tensor(scope_, id, subscripts, id_range);
       return {};
     }
     const std::string what = str("a subscript of '", id, "'");
@@ -144,7 +144,7 @@ class Typer {
   Typed visit(const SizeOf& x, const ExprPtr& e) {
     const auto found = scope_.tensors.find(x.tensor);
     if (found == scope_.tensors.end()) {
-      report_unknown_tensor(scope_, x.tensor, {e->range.begin, e->range.begin + static_cast<int>(x.tensor.size())});
+      report_unknown_tensor(scope_, x.tensor, {}, {e->range.begin, e->range.begin + static_cast<int>(x.tensor.size())});
       return {};
     }
     const TensorState& tensor = found->second;
@@ -176,6 +176,11 @@ class Typer {
     const Typed value = type(x.value);
     if (!value) return {};
     if (x.op == UnaryOp::Not) {
+      const bool is_value = scope_.statement && scope_.statement->rhs == e && natural_type(value) != DType::Bool;
+      if (is_value) {
+        report_negated_value(scope_, value.expr, natural_type(value), e->range);
+        return {};
+      }
       const ExprPtr condition = as_condition(value, "'!'");
       return condition ? strong(Unary{x.op, condition}, e, DType::Bool) : Typed{};
     }
@@ -288,7 +293,7 @@ class Typer {
   Typed visit(const Call& x, const ExprPtr& e) {
     const Builtin* builtin = find_builtin(x.function);
     if (!builtin) {
-      report_unknown_tensor(scope_, x.function, e->range);
+      report_unknown_tensor(scope_, x.function, x.arguments, e->range);
       return {};
     }
     if (static_cast<std::size_t>(builtin->arity) != x.arguments.size())
@@ -297,7 +302,7 @@ class Typer {
            .range = e->range,
            .message = str("'", x.function, "' takes ", counted(static_cast<std::size_t>(builtin->arity), "argument"),
                           " but ", x.arguments.size(), x.arguments.size() == 1 ? " is" : " are", " given"),
-           .help = x.arguments.size() == 1 ? as_reduction(x.function) : ""});
+           .help = advice_on_count(scope_, x, builtin->arity)});
     std::vector<Typed> arguments;
     for (const auto& argument : x.arguments) arguments.push_back(type(argument));
     for (const auto& argument : arguments)

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "tc/lang/syntax/other_languages.h"
 #include "tc/lang/syntax/token_stream.h"
 #include "tc/lang/syntax/tree.h"
 
@@ -26,7 +27,11 @@ class ExpressionParser : public TokenStream {
   /// exp := or ['?' exp ':' exp]
   Parsed expression();
   /// [('...' | exp) {',' exp}] ')'; the depth of the deepest goes to \p depth.
-  std::vector<ExprPtr> expressions_to_parenthesis(const std::string& after, int* depth = nullptr);
+  /// An argument `name = exp` is taken without its name where \p argument_name asks for the place of one.
+  std::vector<ExprPtr> expressions_to_parenthesis(const std::string& after, int* depth = nullptr,
+                                                  SourceRange* argument_name = nullptr);
+
+  Surroundings place_;  ///< of the statement at hand
 
  private:
   Parsed node(Expr::Node node, int begin, std::initializer_list<int> depths);
@@ -42,6 +47,16 @@ class ExpressionParser : public TokenStream {
   Parsed cast();
   /// id | id '.' integer | id '(' exps ')' | 'tc' '.' function '(' exps ')'
   Parsed named();
+  /// '.' integer, behind the name \p id.
+  Parsed size_of(const std::string& id, int begin);
+  /// Reports the method, function of a module or property of another language that stands behind \p object and a dot.
+  Parsed foreign_member(const ExprPtr& object, int begin);
+  /// Moves behind the name and the '=' of a named argument, if there is one, and gives its place.
+  SourceRange skip_argument_name();
+  /// Reports the name of an argument of \p function at \p place.
+  void report_argument_name(SourceRange place, const std::string& function, const std::vector<ExprPtr>& arguments);
+  /// Reports where(c, a, b).
+  Parsed foreign_choice();
   /// The call of a built-in function by its whole name, which no tensor has; 'tc' is read.
   Parsed qualified_call(int begin);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tc/base/str.h"
+#include "tc/lang/syntax/other_languages.h"
 
 namespace tc::lang {
 namespace {
@@ -18,6 +19,9 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_word(char c) { return is_letter(c) || is_digit(c); }
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char x) { return x >= 0x20 && x < 0x7f; });
+}
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
 constexpr std::array<std::string_view, 5> keywords = {"def", "where", "exists", "true", "false"};
@@ -25,10 +29,10 @@ constexpr std::array<std::string_view, 5> keywords = {"def", "where", "exists", 
 constexpr std::array<std::pair<std::string_view, double>, 2> constants = {
     {{"inf", std::numeric_limits<double>::infinity()}, {"pi", std::numbers::pi}}};
 /// Longest first among those with a common beginning.
-constexpr std::array<std::string_view, 41> symbols = {
+constexpr std::array<std::string_view, 42> symbols = {
     "...", "&&=!", "||=!", "+=!", "*=!", "&&=", "||=", "->", "+=", "*=", "<=", ">=", "==", "!=",
     "&&",  "||",   "**",   "<<",  ">>",  "+",   "-",   "*",  "/",  "%",  "(",  ")",  "{",  "}",
-    ",",   ";",    ":",    "?",   "=",   "<",   ">",   "!",  ".",  "&",  "|",  "^",  "~"};
+    ",",   ";",    ":",    "?",   "=",   "<",   ">",   "!",  ".",  "&",  "|",  "^",  "~",  "@"};
 
 class Lexer {
  public:
@@ -227,21 +231,64 @@ class Lexer {
     const bool opens = text_[at_] == '[';
     const bool type = !tokens_.empty() && tokens_.back().kind == TokenKind::Type;
     const std::string before = tokens_.empty() ? "A" : std::string(tokens_.back().text);
+    if (opens && closed_bracket_ == static_cast<int>(at_) && tokens_.back().text == ")") return next_bracket();
+    if (!opens) closed_bracket_ = static_cast<int>(at_) + 1;
     if (opens || open_brackets_ == 0)
       diagnostics_.add(
           {.code = "TC001",
            .range = {static_cast<int>(at_), static_cast<int>(at_ + 1)},
            .message = str("unexpected '", text_[at_], "'"),
            .help = type ? str("sizes stand in parentheses: ", before, "(N) A")
-                        : str("subscripts stand in parentheses: ", after_identifier() ? before : "A", "(i,j)")});
+                   : before == "in"
+                       ? "a range is written i in 0:N"
+                       : str("subscripts stand in parentheses: ", after_identifier() ? before : "A", "(i,j)")});
     open_brackets_ += opens ? 1 : open_brackets_ > 0 ? -1 : 0;
     push(TokenKind::Symbol, at_ + 1).text = opens ? "(" : ")";
+  }
+
+  /// Reads the `][` of X[i][j] as a comma; the first bracket is reported.
+  void next_bracket() {
+    tokens_.back().text = ",";
+    ++at_;
+    ++open_brackets_;
+  }
+
+  /// Reports a text in quotes, which a number stands for.
+  void quoted(std::size_t end) {
+    const std::string_view text = text_.substr(at_ + 1, end - at_ - 1);
+    diagnostics_.add(
+        {.code = "TC001",
+         .range = {static_cast<int>(at_), static_cast<int>(end + 1)},
+         .message = str("unexpected ", is_printable(text) ? str("'", text_.substr(at_, end + 1 - at_), "'") : "text"),
+         .help = help_for_quoted(text, end + 1)});
+    push(TokenKind::Integer, end + 1);
+  }
+
+  /// For Y = einsum("ij,jk->ik", X, W), of which \p behind follows \p text, the statement.
+  std::string help_for_quoted(std::string_view text, std::size_t behind) const {
+    const std::string help = "there are no texts; comments begin with '#'";
+    const std::size_t count = tokens_.size();
+    if (count < 2 || tokens_[count - 1].text != "(" || tokens_[count - 2].text != "einsum") return help;
+    std::vector<std::string> tensors;
+    for (std::size_t at = blanks_end(behind); char_at(at) == ','; at = blanks_end(at)) {
+      const std::size_t begin = blanks_end(at + 1);
+      at = word_end(begin);
+      tensors.emplace_back(text_.substr(begin, at - begin));
+    }
+    std::size_t target = count - 2;
+    while (target > 0 && tokens_[target].text != "=") --target;
+    const std::string name(target > 0 && tokens_[target - 1].kind == TokenKind::Identifier ? tokens_[target - 1].text
+                                                                                           : "Y");
+    const std::string statement = instead_of_einsum(text, tensors, name);
+    return statement.empty() ? help : str("subscripts stand behind the tensors: ", statement);
   }
 
   /// Reports a run of bytes that begin no token once.
   void bad_character() {
     const std::size_t begin = at_;
     const char c = text_[at_];
+    const std::size_t closing = c == '"' || c == '\'' ? text_.find_first_of("\"\'\n", at_ + 1) : std::string_view::npos;
+    if (closing != std::string_view::npos && text_[closing] == c) return quoted(closing);
     const auto begins_token = [&](char x) {
       return is_word(x) || is_blank(x) || x == '#' || x == '[' || x == ']' ||
              std::any_of(symbols.begin(), symbols.end(), [&](std::string_view s) { return s[0] == x; });
@@ -251,11 +298,11 @@ class Lexer {
     std::string help;
     if (c == '"' || c == '\'') help = "there are no texts; comments begin with '#'";
     const std::string_view found = text_.substr(begin, at_ - begin);
-    const bool printable = std::all_of(found.begin(), found.end(), [](char x) { return x >= 0x20 && x < 0x7f; });
-    diagnostics_.add({.code = "TC001",
-                      .range = {static_cast<int>(begin), static_cast<int>(at_)},
-                      .message = printable ? str("unexpected '", found, "'") : std::string("unexpected character"),
-                      .help = help});
+    diagnostics_.add(
+        {.code = "TC001",
+         .range = {static_cast<int>(begin), static_cast<int>(at_)},
+         .message = is_printable(found) ? str("unexpected '", found, "'") : std::string("unexpected character"),
+         .help = help});
   }
 
   std::string_view text_;
@@ -266,6 +313,7 @@ class Lexer {
   std::size_t at_ = 0;
   bool starts_line_ = true;
   int open_brackets_ = 0;
+  int closed_bracket_ = -1;  ///< where the last closing bracket ends
 };
 
 }  // namespace

@@ -1,13 +1,15 @@
 #include "tc/lang/syntax/parse.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "tc/base/str.h"
-#include "tc/lang/syntax/expression_parser.h"
+#include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/declaration_parser.h"
 #include "tc/lang/syntax/limits.h"
+#include "tc/lang/syntax/print.h"
 #include "tc/lang/syntax/range_check.h"
 #include "tc/lang/syntax/resolve_calls.h"
+#include "tc/lang/syntax/statement_advice.h"
 
 namespace tc::lang {
 namespace {
@@ -24,10 +26,10 @@ constexpr AssignOperator assign_operators[] = {
 /// Loops around a statement: as many as a nest of them would need for a recurrence in that many directions.
 constexpr std::size_t most_loops = 8;
 
-class Parser : public ExpressionParser {
+class Parser : public DeclarationParser {
  public:
   Parser(std::string_view text, Diagnostics& diagnostics, const Cancellation& cancellation)
-      : ExpressionParser(text, diagnostics), cancellation_(cancellation) {}
+      : DeclarationParser(text, diagnostics), cancellation_(cancellation) {}
 
   /// file := def+
   std::vector<Def> defs() {
@@ -66,92 +68,18 @@ class Parser : public ExpressionParser {
     result.name_range = name.range;
     expect("(", "before the parameters");
     result.params = declarations(true);
-    expect("->", "after the parameters");
+    expect("->", "after the parameters", "the returns stand behind the parameters: -> (Y)");
     expect("(", "before the returns", "returns stand in parentheses: -> (A)");
     result.returns = declarations(false);
-    expect("{", "before the statements");
+    expect("{", "before the statements", "the statements of a def stand in braces: { Y(i) = X(i) }");
     loop_count_ = 0;
+    place_ = {};
+    for (const auto& param : result.params)
+      place_.ranks[param.name] = param.dims ? static_cast<int>(param.dims->size()) : 0;
     body(result.statements);
     expect("}", "at the end of the function");
     result.range = since(begin);
     return result;
-  }
-
-  /// [declaration {',' declaration}] ')'
-  std::vector<TensorDecl> declarations(bool params) {
-    std::vector<TensorDecl> list;
-    if (accept(")")) return list;
-    do {
-      list.push_back(declaration(params));
-    } while (accept(","));
-    expect(")", params ? "after the parameters" : "after the returns");
-    return list;
-  }
-
-  TensorDecl declaration(bool param) {
-    TensorDecl result;
-    if (is(TokenKind::Type)) {
-      result.type = parse_dtype(take().text);
-      if (accept("(")) {
-        result.dims.emplace();
-        if (is(")")) fail_expected("a size", "a scalar is written without parentheses: float s");
-        *result.dims = expressions_to_parenthesis("after the sizes");
-      } else if (!param && (is(",") || is(")"))) {
-        fail({.code = "TC002",
-              .range = previous().range,
-              .message = str("'", previous().text, "' is a type and cannot be the name of a return"),
-              .help = "choose another name"});
-      }
-    } else if (is_type_name()) {
-      result.type_range = token().range;
-      result.type_name = take().text;
-      if (accept("(")) result.dims = expressions_to_parenthesis("after the sizes");
-    } else if (param && is(TokenKind::Identifier)) {
-      const bool unknown_type = next().kind == TokenKind::Identifier || next().text == "(";
-      const std::string near = unknown_type ? closest(token().text, type_names()) : "";
-      fail(
-          {.code = "TC007",
-           .range = token().range,
-           .message = unknown_type ? str("unknown type '", token().text, "'")
-                                   : str("parameter '", token().text, "' has no type"),
-           .help = !near.empty()
-                       ? str("did you mean '", near, "'?")
-                       : "a parameter is written float(N) A, or float s for a scalar; the name of any type begins with "
-                         "a capital letter: T(N) A"});
-    }
-    const Token& name = identifier(param && !result.type ? "a type"
-                                   : param               ? "the name of a parameter"
-                                                         : "the name of a return");
-    result.name = name.text;
-    result.range = name.range;
-    if (is("(")) fail_expected("',' or ')'", "sizes stand behind the type: float(N) " + result.name);
-    return result;
-  }
-
-  /// Does a name that stands for an element type begin a declaration here, as T(N) A? Such names begin with a capital letter
-  /// and are not those of types in capitals.
-  bool is_type_name() const {
-    if (!is(TokenKind::Identifier) || token().text[0] < 'A' || token().text[0] > 'Z') return false;
-    std::string small(token().text);
-    std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (small.size() > 2 && !closest(small, type_names()).empty()) return false;
-    if (next().kind == TokenKind::Identifier) return true;
-    return next().text == "(" && is_named_behind_sizes();
-  }
-  /// Does a name stand behind the parentheses that begin at the next token?
-  bool is_named_behind_sizes() const {
-    int open = 0;
-    for (std::size_t at = at_ + 1; at + 1 < tokens_.size(); ++at) {
-      open += tokens_[at].text == "(" ? 1 : tokens_[at].text == ")" ? -1 : 0;
-      if (open == 0) return tokens_[at + 1].kind == TokenKind::Identifier;
-    }
-    return false;
-  }
-
-  static std::vector<std::string> type_names() {
-    std::vector<std::string> names = {"float", "double", "half", "int", "byte"};
-    for (int i = 0; i <= static_cast<int>(DType::Float64); ++i) names.emplace_back(name(static_cast<DType>(i)));
-    return names;
   }
 
   // Statements.
@@ -163,28 +91,47 @@ class Parser : public ExpressionParser {
       cancellation_.check("the parser");
       const std::size_t depth = loops_.size();
       recover([&] {
-        is("for") && next().kind == TokenKind::Identifier ? loop(statements) : statements.push_back(statement());
+        is("for") && (next().kind == TokenKind::Identifier || is_c_loop()) ? loop(statements)
+                                                                           : statements.push_back(statement());
       });
       loops_.resize(depth);
       if (abandoned_) skip_statement(start);
     }
   }
 
+  /// Does for (int i = 0; ...) begin here? An element of a tensor `for` has no type before an index.
+  bool is_c_loop() const {
+    return next().text == "(" && tokens_[std::min(at_ + 2, tokens_.size() - 1)].kind == TokenKind::Type;
+  }
+
   /// 'for' id 'in' expression ':' expression '{' statement+ '}'
   void loop(std::vector<Statement>& statements) {
-    const SourceRange place = take().range;
-    if (loops_.size() >= most_loops)
-      fail({.code = "TC008", .range = place, .message = str("more than ", most_loops, " loops around a statement")});
-    const int begin = token().range.begin;
-    const std::string index(identifier("the index of the loop").text);
-    expect("in", "behind the index of a loop", "a loop is written for t in 0:T { ... }");
-    Clause range = range_of(index, begin);
-    loops_.push_back({{loop_count_++, index}, std::move(range)});
-    expect("{", "before the statements of a loop");
+    recover([&] { loop_head(); });
+    if (abandoned_) {
+      while (!at_end() && !is("{") && !is("}") && !is("def") && !token().starts_line) ++at_;
+      if (!accept("{")) throw Abandon{};
+    }
     const std::size_t first = statements.size();
     body(statements);
     if (statements.size() == first) fail_expected("a statement in the loop");
     expect("}", "at the end of a loop");
+  }
+
+  /// 'for' id 'in' expression ':' expression '{'
+  void loop_head() {
+    const SourceRange place = take().range;
+    if (loops_.size() >= most_loops)
+      fail({.code = "TC008", .range = place, .message = str("more than ", most_loops, " loops around a statement")});
+    const int begin = token().range.begin;
+    const std::string form = "a loop is written for t in 0:T { ... }";
+    if (is("(")) fail_expected("the index of the loop", form);
+    const std::string index(identifier("the index of the loop").text);
+    expect("in", "behind the index of a loop", form);
+    Clause range = range_of(index, begin);
+    loops_.push_back({{loop_count_++, index}, std::move(range)});
+    expect("{", "before the statements of a loop",
+           is(":") ? str("a range has no step: use a multiple of the index in subscripts, X(2*", index, ")")
+                   : str(form, "; the range of one statement stands behind 'where'"));
   }
 
   /// Moves to the likely begin of the next statement, beyond \p start.
@@ -209,7 +156,11 @@ class Parser : public ExpressionParser {
         fail({.code = "TC005",
               .range = token().range,
               .message = "a statement that begins with '(' needs a ';' before it",
-              .help = "write ';' at the end of the statement before"});
+              .help = token().starts_line || previous().text != ")"
+                          ? "write ';' at the end of the statement before"
+                          : "all subscripts of an element stand in one pair of parentheses, X(i,j); a statement ends "
+                            "before '(' "
+                            "with ';'"});
       ++at_;
       CallStatement call;
       names(call.results, call.result_ranges, "the name of a result");
@@ -257,12 +208,19 @@ class Parser : public ExpressionParser {
     if (is(TokenKind::Type) && next().kind == TokenKind::Identifier)
       fail_expected("a statement, for example C(i) = A(i)",
                     str("a tensor is not declared but assigned: ", next().text, " = ", token().text, "(...)"));
+    if (is(","))
+      fail_expected("a statement, for example C(i) = A(i)", "ranges stand behind 'where': Y(i) = X(i) where i in 0:N");
     const Token& target = identifier("a statement, for example C(i) = A(i)");
-    if (is(TokenKind::Identifier) || is("{")) fail_expected("'=' or a reduction operator", instead_of(target.text));
+    if (is(TokenKind::Identifier) || is("{")) {
+      const std::string help = instead_of_word(target.text);
+      if (help.empty()) refuse_juxtaposition(start);
+      fail_expected("'=' or a reduction operator", help);
+    }
     result.target = target.text;
     result.target_range = target.range;
     result.bare = !accept("(");
     if (!result.bare) result.subscripts = expressions_to_parenthesis("after the subscripts");
+    note_target(result);
     assign_operator(result, start);
     result.rhs = expression().expr;
     if (accept("where")) {
@@ -273,29 +231,39 @@ class Parser : public ExpressionParser {
     return result;
   }
 
-  /// What to write in place of the statement of another language that \p word begins; empty for other words.
-  static std::string instead_of(std::string_view word) {
-    if (word == "for") return "a loop whose iterations run in order is written for t in 0:T { ... }";
-    if (word == "while" || word == "parallel")
-      return "a statement runs over all values of its indices, C(i) = A(i) where i in 0:N; iterations that run in "
-             "order are "
-             "written for t in 0:T { ... }";
-    if (word == "if" || word == "else") return "a condition is part of an expression: C(i) = A(i) > 0 ? A(i) : 0";
-    if (word == "return") return "returns are named in the head, -> (C), and assigned";
-    if (word == "let" || word == "var" || word == "const" || word == "auto")
-      return "a tensor is not declared but assigned; a name for an expression stands behind 'where': where x = A(i)";
-    return {};
+  void note_target(const Assignment& assignment) {
+    place_.target = assignment.target;
+    place_.subscripts.clear();
+    for (const auto& subscript : assignment.subscripts)
+      if (const auto* name = std::get_if<Name>(&subscript->node)) place_.subscripts.push_back(name->id);
+    place_.ranks.emplace(assignment.target, static_cast<int>(assignment.subscripts.size()));
   }
 
-  /// Reports what stands at \p start, behind a number of the same line, as a product without its operator.
+  /// Reports what stands at \p start, behind an operand of the same line, as the second one of an operator that is missing.
   void refuse_juxtaposition(std::size_t start) {
     if (start == 0 || tokens_[start].starts_line) return;
-    const Token& number = tokens_[start - 1];
-    if (number.kind != TokenKind::Integer && number.kind != TokenKind::Float) return;
+    const Token &left = tokens_[start - 1], &right = tokens_[start];
+    const bool is_number = left.kind == TokenKind::Integer || left.kind == TokenKind::Float;
+    if (!is_number && left.kind != TokenKind::Identifier && left.text != ")") return;
+    const bool is_function = find_function(left.text) != nullptr;
+    const std::string product = left.text == ")" ? str("... * ", right.text) : str(left.text, " * ", right.text);
     fail({.code = "TC002",
-          .range = tokens_[start].range,
-          .message = str("expected an operator between '", number.text, "' and '", tokens_[start].text, "'"),
-          .help = str("a product is written ", number.text, " * ", tokens_[start].text)});
+          .range = right.range,
+          .message = str("expected an operator between '", left.text, "' and '", right.text, "'"),
+          .help = is_function ? str("an argument stands in parentheses: ", left.text, "(", right.text, ")")
+                              : str("a product is written ", product)});
+  }
+
+  /// The signs from here on that could be meant as one operator.
+  std::string signs() const {
+    std::string result;
+    for (std::size_t at = at_; at < tokens_.size() && tokens_[at].kind == TokenKind::Symbol && result.size() < 4;
+         ++at) {
+      const std::string_view sign = tokens_[at].text;
+      if (sign.find_first_not_of("+-*/%=!<>:&|^@") != std::string_view::npos) break;
+      result += sign;
+    }
+    return result;
   }
 
   void assign_operator(Assignment& assignment, std::size_t start) {
@@ -310,19 +278,18 @@ class Parser : public ExpressionParser {
       ++at_;
       return;
     }
-    refuse_juxtaposition(start);
-    std::string help = instead_of(assignment.target);
-    if (help.empty()) help = "the reductions are += *= min= max= &&= ||=, each also with '!'";
-    if ((is("-") || is("/")) && next().text == "=")
-      help = str("there is no '", token().text, "='; write out the value: ", assignment.target, " = ",
-                 assignment.target, " ", token().text, " ...");
-    fail_expected("'=' or a reduction operator", help);
+    const std::string target =
+        print(make_expr(Access{assignment.target, assignment.subscripts, assignment.bare}, assignment.target_range));
+    const std::string help = instead_of_word(assignment.target), found = signs();
+    if (help.empty() && found.find('=') == std::string::npos && found != "<-" && found != "++")
+      refuse_juxtaposition(start);
+    fail_expected("'=' or a reduction operator", help.empty() ? instead_of_operator(found, target) : help);
   }
 
   /// expression ':' expression, the range of \p index, whose clause begins at \p begin.
   Clause range_of(const std::string& index, int begin) {
     const ExprPtr low = expression().expr;
-    expect(":", "between the bounds of a range", "a range is written i in 0:N and excludes N");
+    expect(":", "between the bounds of a range", str("a range is written ", index, " in 0:N and excludes N"));
     const ExprPtr high = expression().expr;
     return {RangeClause{index, low, high}, since(begin)};
   }
@@ -344,13 +311,19 @@ class Parser : public ExpressionParser {
     if (accept("exists")) {
       result.node = ExistsClause{existing(begin)};
     } else {
+      if (is("("))
+        fail_expected("a clause after 'where'", "clauses stand without parentheses: where i in 0:N, j in 0:M");
       const std::string name(identifier("an index, a let or 'exists' after 'where'").text);
       if (accept("in")) {
         return range_of(name, begin);
       } else if (accept("=")) {
         result.node = LetClause{name, expression().expr};
       } else {
-        fail_expected("'in' or '='", "clauses are i in 0:N, x = A(i) and exists A(i)");
+        const bool compares = is("<") || is("<=") || is(">") || is(">=") || is("==") || is("!=");
+        fail_expected("'in' or '='", compares ? str("a range is written ", name,
+                                                    " in 0:N, and a condition is part of the "
+                                                    "value: Y(i) = i < K ? X(i) : 0")
+                                              : "clauses are i in 0:N, x = A(i) and exists A(i)");
       }
     }
     result.range = since(begin);
