@@ -434,30 +434,36 @@ TEST_F(Errors, OfEveryFloat32) {
   }
 }
 
-/// The function for arguments whose result is 0, or that its argument decides alone: a product below the normal numbers would raise
-/// the flag of an underflow, and take some hundred cycles.
-TEST_F(VectorMathTest, ResultsThatVanishTakeNoUnderflow) {
-  const auto expect_none = [&]<typename T>(const char* function, std::vector<T> values) {
+/// The functions for arguments whose result is 0 or denormal, or that the argument decides alone: an operation with an inexact denormal
+/// result would raise the flag of an underflow, and take some hundred cycles.
+TEST_F(VectorMathTest, SmallResultsTakeNoUnderflow) {
+  const auto expect_none = [&]<typename T>(const char* function, std::vector<std::vector<T>> rows) {
     for (const std::string& target : runnable_targets()) {
       const Kernel kernel = load_kernel(code<T>(function, target, 64 / sizeof(T)));
-      std::vector<std::vector<T>> in(1, std::vector<T>(count));
-      for (int i = 0; i < count; ++i) in[0][i] = values[static_cast<std::size_t>(i) % values.size()];
-      std::feclearexcept(FE_ALL_EXCEPT);
-      run(kernel, in);
-      EXPECT_FALSE(std::fetestexcept(FE_UNDERFLOW)) << function << " of float" << 8 * sizeof(T) << " on " << target;
+      for (const auto& values : rows) {
+        std::vector<std::vector<T>> in(1, std::vector<T>(count));
+        for (int i = 0; i < count; ++i) in[0][i] = values[static_cast<std::size_t>(i) % values.size()];
+        std::feclearexcept(FE_ALL_EXCEPT);
+        run(kernel, in);
+        EXPECT_FALSE(std::fetestexcept(FE_UNDERFLOW))
+            << function << " of float" << 8 * sizeof(T) << " on " << target << ", " << values[0];
+      }
     }
   };
-  for (const char* function : {"exp", "exp2", "exp10"}) {
-    expect_none.operator()<float>(function, {-200, -1e9F, -INFINITY});
-    expect_none.operator()<double>(function, {-2000, -1e9, -INFINITY});
-  }
+  expect_none.operator()<float>("exp", {{-200, -1e9F, -INFINITY}, {-88, -95.5, -103.5, 1}});
+  expect_none.operator()<double>("exp", {{-2000, -1e9, -INFINITY}, {-709, -725.5, -744.8, 1}});
+  expect_none.operator()<float>("exp2", {{-200, -1e9F, -INFINITY}, {-126.5, -140.3, -148.7, 1}});
+  expect_none.operator()<double>("exp2", {{-2000, -1e9, -INFINITY}, {-1022.5, -1050.3, -1073.6, 1}});
+  expect_none.operator()<float>("exp10", {{-200, -1e9F, -INFINITY}, {-38.2, -41.3, -44.7, 1}});
+  expect_none.operator()<double>("exp10", {{-2000, -1e9, -INFINITY}, {-308.1, -315.3, -323.1, 1}});
   for (const char* function : {"sigmoid", "softplus", "silu"}) {
-    expect_none.operator()<float>(function, {-200, -1e9F, -40, 60, 95, 200, INFINITY});
-    expect_none.operator()<double>(function, {-2000, -1e9, 100, 730, 2000, INFINITY});
+    expect_none.operator()<float>(function,
+                                  {{-200, -1e9F, -40, 60, 95, 200, INFINITY}, {-88, -95.5, -103.5, 1}, {-46, -70}});
+    expect_none.operator()<double>(function, {{-2000, -1e9, 100, 730, 2000, INFINITY}, {-709, -725.5, -744.8, 1}});
   }
   for (const char* function : {"gelu", "erfc", "normcdf"}) {
-    expect_none.operator()<float>(function, {-20, 20, 200, INFINITY});
-    expect_none.operator()<double>(function, {-50, 50, 200, INFINITY});
+    expect_none.operator()<float>(function, {{-20, 20, 200, INFINITY}});
+    expect_none.operator()<double>(function, {{-50, 50, 200, INFINITY}});
   }
 }
 

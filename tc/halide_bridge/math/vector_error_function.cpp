@@ -52,7 +52,7 @@ Vec normal_tail(const Vec& distance) {
   Vec d_low = d.low + (above.low + product.low);
   Vec inverse = 1 / d.high, q = p * inverse;
   Vec rest = fma(-q, d_low, fma(-q, d.high, p)) * inverse;
-  return scale_unless(distance > 15, fma(q, y, fma(q, y_low, rest * y)), n);
+  return scale_to_denormal(fma(q, y, fma(q, y_low, rest * y)), n);
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ namespace tc::halide_bridge::line {
 struct Scaled {
   Vec y, n, low;
 };
-/// e^(x + low) for -104 <= x <= 89 (float32) and low below 2^-20 in magnitude.
+/// For less, e^x is 0: -112 is y 2^-162 (unless_small).
+inline constexpr double least_exponent = -112;
+/// e^(x + low) for -112 <= x <= 89 (float32) and low below 2^-20 in magnitude.
 Scaled scaled_exponential(const Vec& x);
 Scaled scaled_exponential(const Vec& x, const Vec& low);
 

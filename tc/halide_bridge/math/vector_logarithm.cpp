@@ -74,8 +74,8 @@ Vec log_of_one_plus(const Vec& e) {
 }  // namespace
 
 Vec softplus(const Vec& x) {
-  Vec e = exp_of_negative(falling_side(x, -40));
-  return select(x < 0, 0, x) + log_of_one_plus(e);
+  auto [y, n, low] = scaled_exponential(at_least(falling_side(x, -40), least_exponent));
+  return unless_small(select(x < 0, 0, x) + log_of_one_plus(scale(y, normal_exponent(n))), y, n);
 }
 
 }  // namespace tc::halide_bridge::line

@@ -1,5 +1,6 @@
 #include "tc/halide_bridge/math/vector_value.h"
 
+#include <cmath>
 #include <limits>
 
 #include "tc/halide_bridge/stmt/value_name.h"
@@ -123,7 +124,39 @@ Vec is_nan(const Vec& x) { return !(x == x); }
 Vec nearest(const Vec& x) { return Vec::call("nearest", {x}); }
 Vec square_root(const Vec& x) { return Vec::call("root", {x}); }
 Vec scale(const Vec& y, const Vec& n) { return Vec::call("scale", {y, n}); }
-Vec scale_unless(const Vec& vanishes, const Vec& y, const Vec& n) { return scale(select(vanishes, 0, y), n); }
+
+namespace {
+
+/// y 2^n for a small n, without operations whose result is denormal. The least number is 2^-149 for float32: of y 2^n = t 2^-149,
+/// t = y 2^(n+149), the bits are those of t with a smaller exponent or, for a denormal one, t rounded to a whole number, which the
+/// bits of 2^23 + t hold.
+Vec small_product(const Vec& y, const Vec& n) {
+  const int places = y.is_double() ? 52 : 23, least = y.is_double() ? 1074 : 149;
+  Vec t = scale(y, n + least), one = t.number(std::ldexp(1.0, places));
+  Vec denormal = (t + one).bits() - one.bits();
+  Vec normal = t.bits() - t.integer(static_cast<std::int64_t>(least) << places);
+  return select(t < one, denormal, normal).from_bits();
+}
+
+double least_normal_exponent(const Vec& n) { return n.is_double() ? -990 : -100; }
+
+}  // namespace
+
+Vec unless_small(const Vec& usual, const Vec& y, const Vec& n, double least) {
+  const auto product = [](const std::vector<Vec>& args) { return small_product(args[0], args[1]); };
+  return where_any(n < least, usual, {y, n}, [&](const std::vector<Vec>& args) {
+    const Vec& exponent = args[1];
+    Vec is_positive = exponent > (exponent.is_double() ? -1086.5 : -161.5);
+    return where_any((exponent < least) & is_positive, exponent.number(0), args, product);
+  });
+}
+Vec unless_small(const Vec& usual, const Vec& y, const Vec& n) {
+  return unless_small(usual, y, n, least_normal_exponent(n));
+}
+
+Vec normal_exponent(const Vec& n) { return at_least(n, least_normal_exponent(n)); }
+
+Vec scale_to_denormal(const Vec& y, const Vec& n) { return unless_small(scale(y, normal_exponent(n)), y, n); }
 Vec falling_side(const Vec& x, double bound) { return select(x < 0, x, at_least(-x, bound)); }
 
 Pair exact_sum(const Vec& a, const Vec& b) {

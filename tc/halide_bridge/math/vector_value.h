@@ -120,9 +120,14 @@ Vec nearest(const Vec& x);
 Vec square_root(const Vec& x);
 /// y 2^n, rounded once, for a whole |n| <= 250 (float32) or 2000 (float64) where y 2^(n/2) is normal.
 Vec scale(const Vec& y, const Vec& n);
-/// As scale(), but 0 where y 2^n \p vanishes. A product whose result is too small for a normal number takes a processor some hundred
-/// cycles, also if it is 0 in the end; this one is not computed.
-Vec scale_unless(const Vec& vanishes, const Vec& y, const Vec& n);
+/// As scale(), also where y 2^n is denormal or 0, for 2^-24 <= y <= 2^12. An operation whose result is denormal takes a processor some
+/// hundred cycles, so that such products are found by operations on integers, which run only where a lane has one.
+Vec scale_to_denormal(const Vec& y, const Vec& n);
+/// n, at least -100 (float32) or -990 (float64): y 2^n is normal for y as above.
+Vec normal_exponent(const Vec& n);
+/// \p usual, but y 2^n for \p y as above where n is less than \p least or, without it, than its normal_exponent.
+Vec unless_small(const Vec& usual, const Vec& y, const Vec& n);
+Vec unless_small(const Vec& usual, const Vec& y, const Vec& n, double least);
 /// -|x|, at least \p bound where x is positive: for functions that x decides alone beyond it.
 Vec falling_side(const Vec& x, double bound);
 

@@ -27,11 +27,11 @@ Vec small_complement(const Vec& t, Accuracy accuracy) {
   return fma(-t, polynomial(Polynomial::Erf, t * t, accuracy), 1);
 }
 
-/// e^-(square + rest) times \p factor, which is at most 40; 0 where that is none in the type of the result.
+/// e^-(square + rest) times \p factor, which is at most 40; 0 where that is 0 in the type of the result.
 Vec falling(const Vec& square, const Vec& rest, const Vec& factor, Accuracy accuracy) {
   auto [r, n] = reduce(-square, accuracy);
-  Vec vanishes = square > (accuracy == Accuracy::Float32 ? 110 : 750);
-  return scale_unless(vanishes, polynomial(Polynomial::Exp, r - rest, accuracy) * factor, n);
+  Vec y = polynomial(Polynomial::Exp, r - rest, accuracy) * factor;
+  return accuracy == Accuracy::Float32 ? scale(select(square > 110, 0, y), n) : scale_to_denormal(y, n);
 }
 
 /// erfc(t) for t >= 1/2, t^2 = square + rest.

@@ -3,6 +3,9 @@
 namespace tc::halide_bridge::line::wide {
 namespace {
 
+/// From e^-754 = y 2^-1088 on, results are 0 (unless_small).
+constexpr double least_exponent = -754;
+
 Vec whole(const Vec& x, double factor) { return fma(x, factor, magic) - magic; }
 
 /// exp(r) - 1 = r + r^2 q(r).
@@ -31,20 +34,20 @@ Reduced reduce(const Vec& x, Accuracy accuracy) {
 }
 
 Vec exp(const Vec& x, Accuracy accuracy) {
-  auto [r, n] = reduce(at_most(at_least(x, -746), 710), accuracy);
-  return scale_unless(x < -746, polynomial(Polynomial::Exp, r, accuracy), n);
+  auto [r, n] = reduce(at_most(at_least(x, least_exponent), 710), accuracy);
+  return scale_to_denormal(polynomial(Polynomial::Exp, r, accuracy), n);
 }
 
 Vec exp2(const Vec& x, Accuracy accuracy) {
-  Vec bounded = at_most(at_least(x, -1076), 1025), n = whole(bounded, 1);
-  return scale_unless(x < -1076, polynomial(Polynomial::Exp, (bounded - n) * log2_high, accuracy), n);
+  Vec bounded = at_most(at_least(x, -1087), 1025), n = whole(bounded, 1);
+  return scale_to_denormal(polynomial(Polynomial::Exp, (bounded - n) * log2_high, accuracy), n);
 }
 
 Vec exp10(const Vec& x, Accuracy accuracy) {
-  Vec bounded = at_most(at_least(x, -324), 309), n = whole(bounded, 3.321928094887362);
+  Vec bounded = at_most(at_least(x, -328), 309), n = whole(bounded, 3.321928094887362);
   Vec r = fma(n, 2.8037281277851704e-18, fma(n, -0.3010299956639812, bounded));
   Vec y = polynomial(Polynomial::Exp, fma(r, 2.302585092994046, r * -2.1707562233822494e-16), accuracy);
-  return scale_unless(x < -324, y, n);
+  return scale_to_denormal(y, n);
 }
 
 /// 2^n (1 + p) - 1, in halves so that 2^n does not overflow.
@@ -73,20 +76,25 @@ Vec tanh(const Vec& x, Accuracy accuracy) {
 }
 
 Vec sigmoid(const Vec& x, Accuracy accuracy) {
-  Vec e = exp(falling_side(x, -60), accuracy);
-  return select(x < 0, e, 1) / (1 + e);
+  auto [r, n] = reduce(at_least(falling_side(x, -60), least_exponent), accuracy);
+  Vec y = polynomial(Polynomial::Exp, r, accuracy), e = scale(y, normal_exponent(n));
+  return unless_small(select(x < 0, e, 1) / (1 + e), y, n);
 }
 
 /// For negative x the numerator x e^x is rounded after the product, and a NaN for an infinite x.
 Vec silu(const Vec& x, Accuracy accuracy) {
   Vec side = falling_side(x, -60), low = at_least(side, -760);
   auto [r, n] = reduce(low, accuracy);
-  Vec y = select(side < -760, 0, polynomial(Polynomial::Exp, r, accuracy));
-  return select(x < 0, fma(x, 0, scale(low * y, n)), x) / (1 + scale(y, n));
+  Vec y = polynomial(Polynomial::Exp, r, accuracy), normal = normal_exponent(n);
+  Vec q = select(x < 0, scale(low * y, normal), x) / (1 + scale(y, normal));
+  q = -unless_small(-q, -(low * y), n);
+  return select(x < 0, fma(x, 0, q), q);
 }
 
 Vec softplus(const Vec& x, Accuracy accuracy) {
-  return select(x < 0, 0, x) + log1p(exp(falling_side(x, -60), accuracy), accuracy);
+  auto [r, n] = reduce(at_least(falling_side(x, -60), least_exponent), accuracy);
+  Vec y = polynomial(Polynomial::Exp, r, accuracy);
+  return unless_small(select(x < 0, 0, x) + log1p(scale(y, normal_exponent(n)), accuracy), y, n);
 }
 
 }  // namespace tc::halide_bridge::line::wide

@@ -135,7 +135,7 @@ Vec positive_power(const Vec& x, const Vec& y, Accuracy accuracy) {
   Vec rest = fma(logarithm.low, y, product.low);
   Vec low = select(magnitude(product.high) < 1000, rest, 0);
   auto [r, n] = reduce(bounded, accuracy);
-  return scale_unless(product.high < -746, polynomial(Polynomial::Exp, r + low, accuracy), n);
+  return scale_to_denormal(polynomial(Polynomial::Exp, r + low, accuracy), n);
 }
 
 Vec is_whole(const Vec& y) { return Vec::rounded("trunc", y) == y; }
