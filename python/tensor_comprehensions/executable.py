@@ -221,7 +221,8 @@ class Executable(_core.Executable):
 
         The machine's peak and its memory's bandwidth are measured once in a process, about 0.2 seconds; shares are None if a limit could
         not be measured or bytes are not predicted. "bound": "arithmetic" or "memory" at half of a
-        limit or more, else "neither"; "unknown" without limits.
+        limit or more, else "neither"; "unknown" without limits. "cache": the nearest cache that holds all data from run to run
+        ("L1", "L2" or "L3"), which memory does not limit, or None.
         """
         return self._report._roofline(self.stats["target"], self._seconds(tensors, out))[0]
 

@@ -33,6 +33,30 @@ TEST(Roofline, WithoutALimitNothingIsGuessed) {
   EXPECT_EQ(to_string(unknown).find("of the peak"), std::string::npos);
 }
 
+TEST(Roofline, MemoryIsNoLimitOfDataInACache) {
+  auto cached = at(20, 147);
+  cached.cache = 2;
+  cached.bytes = 300 << 10;
+  EXPECT_EQ(cached.bound(), "neither");
+  EXPECT_EQ(cached.share_of_bandwidth(), 0);
+  EXPECT_NE(to_string(cached).find("no limit, because all data (301 KB) stay in the L2 cache"), std::string::npos);
+}
+
+TEST(Roofline, TheNearestCacheHoldsTheData) {
+  auto function = define("def f(float(N) X) -> (Y) { Y(i) = X(i) + 1 }").functions.back();
+  CompileOptions options;
+  options.target.l1_bytes = 32 << 10;
+  options.target.l2_bytes = 1 << 20;
+  options.target.l3_bytes = 16 << 20;
+  options.mapping = options.mapping.with_parallel(false);
+  for (const auto& [size, cache] : {std::pair(1 << 10, 1), {1 << 15, 2}, {1 << 20, 3}, {1 << 23, 0}}) {
+    auto executable = compile(function, {contiguous(DType::Float32, {size})}, {}, options);
+    auto found = roofline(describe_work(function, executable->image().arguments, options), options.target, 1);
+    EXPECT_EQ(found.bytes, 8.0 * size);
+    EXPECT_EQ(found.cache, cache) << size;
+  }
+}
+
 TEST(Roofline, ReadsAsText) {
   EXPECT_EQ(to_string(at(90, 2)),
             "measured: 1 ms in 1 thread\narithmetic: 90 GFLOP/s, 90 % of the peak of 100\n"

@@ -46,6 +46,27 @@ struct Made {
   std::byte* first = nullptr;
 };
 
+/// The bytes of tensors in \p traffic, each once.
+double bytes_of(const strategy::Traffic& traffic) {
+  double result = 0;
+  for (const auto& tensor : traffic.tensors) result += std::max(tensor.unique.read, tensor.unique.written);
+  return result;
+}
+
+/// The nearest cache of \p threads threads of \p target that holds \p bytes; 0 if none does.
+int cache_of(double bytes, const Target& target, int threads) {
+  const double caches[] = {static_cast<double>(threads) * static_cast<double>(target.l1_bytes),
+                           static_cast<double>(threads) * static_cast<double>(target.l2_bytes),
+                           static_cast<double>(target.l3_bytes)};
+  const auto* found = std::find_if(std::begin(caches), std::end(caches), [&](double size) { return bytes <= size; });
+  return found == std::end(caches) ? 0 : static_cast<int>(found - caches) + 1;
+}
+
+std::string size_text(double bytes) {
+  return bytes < 1 << 20 ? str(static_cast<std::int64_t>(bytes / 1024 + 1), " KB")
+                         : str(static_cast<std::int64_t>(bytes / (1 << 20) + 1), " MB");
+}
+
 std::string percent(double share) { return str(static_cast<int>(share * 100 + 0.5), " %"); }
 
 }  // namespace
@@ -62,7 +83,11 @@ Roofline roofline(const WorkReport& report, const Target& target, double seconds
   result.threads = report.parallel ? cpu::num_threads() : 1;
   result.predicted = predict_seconds(report, target, result.threads);
   result.flops = static_cast<double>(report.work.flops()) / seconds / 1e9;
-  if (report.traffic) result.bandwidth = report.traffic->total(3).total() / seconds / 1e9;
+  if (report.traffic) {
+    result.bandwidth = report.traffic->total(3).total() / seconds / 1e9;
+    result.bytes = bytes_of(*report.traffic);
+    result.cache = cache_of(result.bytes, target, result.threads);
+  }
   result.limits = machine_kind_of(target).limits(target, result.threads, report.type);
   return result;
 }
@@ -99,11 +124,14 @@ std::string to_string(const Roofline& roofline) {
   if (roofline.limits.flops > 0)
     out << ", " << percent(roofline.share_of_peak()) << " of the peak of " << roofline.limits.flops;
   out << "\nmemory: ";
-  if (roofline.bandwidth > 0)
+  if (roofline.cache > 0)
+    out << "no limit, because all data (" << size_text(roofline.bytes) << ") stay in the L" << roofline.cache
+        << " cache from run to run";
+  else if (roofline.bandwidth > 0)
     out << roofline.bandwidth << " GB/s, as predicted";
   else
     out << "not predicted";
-  if (roofline.bandwidth > 0 && roofline.limits.bandwidth > 0)
+  if (roofline.cache == 0 && roofline.bandwidth > 0 && roofline.limits.bandwidth > 0)
     out << ", " << percent(roofline.share_of_bandwidth()) << " of the bandwidth of " << roofline.limits.bandwidth;
   out << "\nbound by: " << roofline.bound() << "\n";
   return out.str();
