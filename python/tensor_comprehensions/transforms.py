@@ -14,11 +14,11 @@ class Gradient(Function):
     """The def of a vector-Jacobian product: called like any other, printed by `str()`, compiled by `compile`.
 
     Its arguments are the parameters of the def, the returns in `saved`, and a d_O for each differentiated return O; its results are a d_X
-    for each parameter of `wrt`.
+    for each parameter of `wrt`, and a d_O_old, of the values before, for each return O of it.
     """
 
     wrt: Tuple[str, ...] = ()
-    """The parameters whose gradients it gives, in order."""
+    """The parameters, and returns that update the caller's tensor, whose gradients it gives, in order."""
     saved: Tuple[str, ...] = ()
     """The returns of the def that it takes."""
     seeds: Tuple[str, ...] = ()
@@ -161,9 +161,10 @@ def made_again(function: Function, way: str) -> Function:
         return vmap(function, lists[0], lists[1][0])
     if (kind, len(lists)) not in (("grad", 3), ("jvp", 2)) or any(None in places for places in lists):
         raise ValueError(f"no way of making a def: {way!r}")
-    if any(place >= len(names) for names, places in zip((parameters, returns), lists) for place in places):
+    known = [*parameters, *returns], returns
+    if any(place >= len(names) for names, places in zip(known, lists) for place in places):
         raise ValueError(f"'{function.name}' has no such parameters or returns: {way!r}")
-    wrt, of = ([names[place] for place in places] for names, places in zip((parameters, returns), lists))
+    wrt, of = ([names[place] for place in places] for names, places in zip(known, lists))
     return jvp(function, wrt, of) if kind == "jvp" else grad(function, wrt, of, save=lists[2] == [1])
 
 
@@ -180,8 +181,9 @@ def _read(text) -> list:
 
 
 def _places(function, wrt, of):
-    """Where the names `wrt` stand among the parameters of `function`, and `of` among its returns."""
-    return [function._parameters().index(name) for name in wrt], [function._returns().index(name) for name in of]
+    """Where the names `wrt` stand among the parameters of `function` and its returns behind them, and `of` among its returns."""
+    parameters, returns = function._parameters(), function._returns()
+    return [[*parameters, *returns].index(name) for name in wrt], [returns.index(name) for name in of]
 
 
 def _check(function, what):

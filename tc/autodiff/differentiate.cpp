@@ -18,6 +18,8 @@ using namespace lang;
 
 namespace {
 
+bool is_updated(const Def& def, const std::string& name) { return def.tensors.at(name).role == Role::InOut; }
+
 /// What is asked for, checked: names of parameters and returns.
 struct Selection {
   std::vector<std::string> wrt, of;
@@ -58,7 +60,10 @@ std::vector<std::string> select(const Def& def, const std::vector<std::string>& 
 }
 
 Selection select(const Def& def, const Options& options, Diagnostics& diagnostics) {
-  Selection selection{select(def, options.wrt, def.params, "parameter", diagnostics),
+  auto given = def.params;
+  for (const auto& decl : def.returns)
+    if (is_updated(def, decl.name)) given.push_back(decl);
+  Selection selection{select(def, options.wrt, given, "parameter", diagnostics),
                       select(def, options.of, def.returns, "return", diagnostics)};
   if (diagnostics.has_errors()) return selection;
   if (selection.wrt.empty() || selection.of.empty())
@@ -66,13 +71,6 @@ Selection select(const Def& def, const Options& options, Diagnostics& diagnostic
                      .range = def.name_range,
                      .message = str("'", def.name, "' has no float ", selection.wrt.empty() ? "parameter" : "return",
                                     ", so there is nothing to differentiate")});
-  for (const auto& decl : def.returns)
-    if (def.tensors.at(decl.name).role == Role::InOut)
-      diagnostics.add(
-          {.code = "TC306",
-           .range = decl.range,
-           .message = str("'", decl.name, "' accumulates into the caller's buffer, whose gradient is not taken"),
-           .help = str("make the old value a parameter, and write '", decl.name, "' with `=` first")});
   return selection;
 }
 
@@ -97,8 +95,8 @@ class Differentiator {
     name_ = names_.take(str(function.def.name, "_grad"));
     of_ = selection.of;
     for (const auto& output : of_) take_seed(output);
-    for (const auto& param : selection.wrt) request_.results[param] = names_.take(str("d_", param));
-    request_.wrt = selection.wrt;
+    for (const auto& name : selection.wrt)
+      results_.push_back(names_.take(str("d_", name, is_updated(function.def, name) ? "_old" : "")));
     request_.by_guards = options.by_guards;
   }
 
@@ -112,14 +110,15 @@ class Differentiator {
   Def assemble(const Recomputation& recomputation);
   void understand(const Def& def);
   void note(const Reversed& reversed);
-  std::vector<std::string> results() const;
+  void request_of(const Forward& forward);
+  void refuse_lost(const std::vector<std::string>& lost);
 
   const InlinedDef& function_;
   const Options& options_;
   FreshNames names_;
   Diagnostics& diagnostics_;
   std::string name_;
-  std::vector<std::string> of_;
+  std::vector<std::string> of_, results_;
   ReverseRequest request_;
   Gradient gradient_;
 };
@@ -131,17 +130,30 @@ void Differentiator::take_seed(const std::string& output) {
   request_.seeds[output] = seed;
 }
 
-std::vector<std::string> Differentiator::results() const {
-  std::vector<std::string> names;
-  for (const auto& param : gradient_.wrt) names.push_back(request_.results.at(param));
-  return names;
+/// The gradients that are asked for are of parameters and of the caller's tensors.
+void Differentiator::request_of(const Forward& forward) {
+  for (std::size_t i = 0; i < gradient_.wrt.size(); ++i) {
+    const auto given = forward.given.find(gradient_.wrt[i]);
+    request_.wrt.push_back(given == forward.given.end() ? gradient_.wrt[i] : given->second);
+    request_.results[request_.wrt.back()] = results_[i];
+  }
+}
+
+/// Reports that values which the def overwrites are needed.
+void Differentiator::refuse_lost(const std::vector<std::string>& lost) {
+  for (const auto& name : lost)
+    diagnostics_.add({.code = "TC306",
+                      .range = place_of(function_.def.returns, name),
+                      .message = str("the gradient needs the values of '", name, "' that the def overwrites"),
+                      .help = str("make the old value a parameter of another name, and assign '", name, "' first")});
+  diagnostics_.throw_if_errors<SemanticError>();
 }
 
 /// The statements of the gradient as a person would write them.
 std::vector<Step> Differentiator::simplified(const Reversed& reversed) {
   GuardProver prover(reversed.forward.sizes);
   const auto definitions = product_definitions(reversed.forward);
-  std::vector<Step> steps = without_dead(reversed.steps, results());
+  std::vector<Step> steps = without_dead(reversed.steps, results_);
   steps = use_names(std::move(steps), definitions, prover);
   steps = hoist_factors(std::move(steps), names_);
   steps = drop_centred_sums(std::move(steps), reversed.forward);
@@ -149,7 +161,7 @@ std::vector<Step> Differentiator::simplified(const Reversed& reversed) {
   steps = join_sums(std::move(steps));
   steps = share_values(std::move(steps), prover);
   steps = name_invariants(std::move(steps), names_, prover);
-  steps = without_dead(split_residues(std::move(steps), names_, prover, boxes(reversed.forward)), results());
+  steps = without_dead(split_residues(std::move(steps), names_, prover, boxes(reversed.forward)), results_);
   int loops = 0;
   for (const auto& statement : reversed.forward.statements)
     for (const auto& loop : statement.loops) loops = std::max(loops, loop.id + 1);
@@ -187,7 +199,7 @@ Def Differentiator::assemble(const Recomputation& recomputation) {
   for (const auto& param : function_.def.params) def.params.push_back(declared(param.name, param.name));
   for (const auto& saved : recomputation.saved) def.params.push_back(declared(saved, saved));
   for (const auto& output : of_) def.params.push_back(declared(request_.seeds.at(output).name, output));
-  for (const auto& result : results()) def.returns.push_back({result, {}, {}, {}});
+  for (const auto& result : results_) def.returns.push_back({result, {}, {}, {}});
   std::vector<Step> steps = recomputation.steps;
   steps.insert(steps.end(), recomputation.gradients.begin(), recomputation.gradients.end());
   for (const Step& step : with_first_values(steps)) def.statements.push_back({assignment_of(step), {}, step.loops});
@@ -226,6 +238,7 @@ Gradient Differentiator::run() {
          .help = "give the values of before the loop and those of the loop tensors of their own"});
   });
   diagnostics_.throw_if_errors<SemanticError>();
+  request_of(forward);
   const Reversed reversed = reverse(forward, request_, names_, [&](const std::string& function, SourceRange place) {
     if (function == spelling(ReductionOp::Product))
       diagnostics_.add({.code = "TC307",
@@ -241,6 +254,7 @@ Gradient Differentiator::run() {
   std::vector<Step> gradients = simplified(reversed);
   diagnostics_.throw_if_errors<SemanticError>();
   const Recomputation recomputation = recompute(reversed, gradients, savable);
+  refuse_lost(recomputation.lost);
   gradient_.saved = recomputation.saved;
   note(reversed);
   understand(assemble(recomputation));

@@ -10,7 +10,7 @@
 namespace tc::autodiff {
 
 struct Options {
-  std::vector<std::string> wrt = {};  ///< parameters; empty: all floats
+  std::vector<std::string> wrt = {};  ///< parameters, and returns that update the caller's tensor; empty: all floats
   std::vector<std::string> of = {};   ///< returns; empty: all floats
   bool save_outputs = true;           ///< returns that the backward reads are its parameters, not computed again
   bool by_guards = false;             ///< no access is solved: right for all, and slow
@@ -22,7 +22,7 @@ struct Gradient {
   lang::Ranges ranges;             ///< of it
   std::vector<std::string> saved;  ///< returns of the def that are parameters here, after the def's own
   std::vector<std::string> seeds;  ///< parameters d_O, for each of `of`, after these
-  std::vector<std::string> wrt;    ///< a return d_X for each
+  std::vector<std::string> wrt;    ///< a return d_X for each, d_O_old for a return O that updates the caller's tensor
   std::vector<ReadReport> reads;
   std::vector<std::string> notes;  ///< what costs speed, or is 0 everywhere
 
@@ -40,8 +40,8 @@ struct Gradient {
 ///
 /// Its parameters are those of the def, the returns it saves and a d_O for each return; it returns a d_X for each
 /// parameter. Throws SemanticError with all errors: TC301 nothing to differentiate, TC302 a tensor that is no float,
-/// TC303 a function without a known derivative, TC304 an unknown name, TC306 a def that accumulates into the caller's
-/// buffer, TC307 a third derivative of a product, TC308 a loop that no loop reverses; ResourceError if the result is too large a text. InternalError (TC305) if it is no program.
+/// TC303 a function without a known derivative, TC304 an unknown name, TC306 a gradient that needs values which the def
+/// overwrites in the caller's tensor, TC307 a third derivative of a product, TC308 a loop that no loop reverses; ResourceError if the result is too large a text. InternalError (TC305) if it is no program.
 Gradient differentiate(const lang::InlinedDef& function, const std::string& text, const Options& options = {});
 
 }  // namespace tc::autodiff

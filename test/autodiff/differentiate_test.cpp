@@ -33,7 +33,26 @@ TEST(Differentiate, SaysWhatItCannotDo) {
   has(errors_of("def f(float(N) A) -> (O) { O(i) = lgamma(A(i)) + tgamma(A(i)) }"), "no derivative of 'lgamma'");
   has(errors_of("def f(float(N) In) -> (O) { O(i) = In(i) }", {.wrt = {"in"}}), "did you mean 'In'?");
   has(errors_of("def f(float(N) A) -> (O) { O(i) = A(i) }", {.of = {"P"}}), "no return 'P'");
-  has(errors_of("def f(float(M,N) A) -> (float(M) O) { O(i) += A(i,j) }"), "TC306");
+  const std::string scaled = "def f(float(N) A, float b) -> (float(N) O) { O(i) = b * O(i) + A(i) }";
+  has(errors_of(scaled), "TC306");
+  has(errors_of("def f(float(M,N) A) -> (float(M) O) { O(i) max= A(i,j) }"),
+      "the values of 'O' that the def overwrites");
+  has(errors_of("def f(float(N) A) -> (float(N) O, P) { O(i) += A(i)  P(i) = O(i) * O(i) }", {.save_outputs = false}),
+      "TC306");
+}
+
+TEST(Differentiate, TheTensorOfTheCallerHasAGradient) {
+  EXPECT_EQ(gradient_text("def f(float(M,N) A) -> (float(M) O) { O(i) += A(i,j) }"),
+            "d_A(i, j) = d_O(i) where j in 0:N\nd_O_old(i) = d_O(i)\n");
+  const std::string scaled = "def f(float(N) A, float b) -> (float(N) O) { O(i) = b * O(i) + A(i) }";
+  EXPECT_EQ(gradient_text(scaled, {.wrt = {"O"}}), "d_O_old(i) = d_O(i) * b\n");
+  const Gradient gradient = gradient_of(scaled, {.wrt = {"A", "O"}});
+  EXPECT_EQ(gradient.wrt, (std::vector<std::string>{"A", "O"}));
+  const std::string store = "def f(int32(B) p, float(B,D) A) -> (float(9,D) O) { O(p(b),d) = A(b,d) }";
+  EXPECT_NE(gradient_text(store, {.wrt = {"O"}}).find("== int64(-9223372036854775808) ? d_O(q, d) : 0"),
+            std::string::npos);
+  EXPECT_EQ(gradient_text("def f(int32(B) p, float(B,D) A) -> (float(9,D) O) { O(p(b),d) += A(b,d) }", {.wrt = {"A"}}),
+            "d_A(b, d) +=! p(b) == q ? d_O(q, d) : 0\n");
 }
 
 TEST(Differentiate, TakesWhatIsAskedFor) {

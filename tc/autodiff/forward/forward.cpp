@@ -60,6 +60,8 @@ class Versions {
 
   Forward run() {
     for (const auto& param : function_.def.params) take_parameter(param);
+    for (const auto& decl : function_.def.returns)
+      if (function_.def.tensors.at(decl.name).role == Role::InOut) take_given(decl.name);
     for (std::size_t i = 0; i < statements().size(); ++i) ++writes_[assignment(i).target];
     for (std::size_t i = 0; i < statements().size(); ++i) written_.push_back(next_version(assignment(i).target));
     for (std::size_t i = 0; i < statements().size(); ++i) take(i);
@@ -74,6 +76,14 @@ class Versions {
     forward_.versions[param.name] = version_of(param.name);
     current_[param.name] = param.name;
     for (const auto& dim : param.dims.value_or(std::vector<ExprPtr>{})) forward_.sizes.push_back(normal(dim));
+  }
+
+  /// The tensor that the caller gives for the return \p name.
+  void take_given(const std::string& name) {
+    const std::string version = names_.take(str(name, "_old"));
+    forward_.versions[version] = version_of(name);
+    forward_.versions[version].tensor = version;
+    forward_.given[name] = current_[name] = version;
   }
 
   Version version_of(const std::string& tensor) const {
@@ -105,7 +115,8 @@ class Versions {
 
   /// The version of \p tensor before the loop \p id at \p depth.
   std::string version_before(int id, std::size_t depth, const std::string& tensor) const {
-    std::string version = tensor;
+    const auto given = forward_.given.find(tensor);
+    std::string version = given == forward_.given.end() ? tensor : given->second;
     for (std::size_t w = 0; w < statements().size(); ++w) {
       const auto& loops = statements()[w].loops;
       if (loops.size() > depth && loops[depth].id == id) break;

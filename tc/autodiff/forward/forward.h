@@ -58,11 +58,12 @@ struct ForwardStatement {
   std::vector<lang::OrderedLoop> loops = {};  ///< around it, outermost first
 };
 
-/// Statements in order; every version has one that writes it, but parameters.
+/// Statements in order; every version has one that writes it, but parameters and the tensors of the caller.
 struct Forward {
   std::vector<ForwardStatement> statements;
   std::map<std::string, Version> versions;
-  std::vector<ExprPtr> sizes;  ///< dimensions of parameters, which are not negative
+  std::vector<ExprPtr> sizes;                     ///< dimensions of parameters, which are not negative
+  std::map<std::string, std::string> given = {};  ///< of a return that updates the caller's tensor, the version before
 };
 
 /// Called for a read of a tensor that the loop around it changes, at elements that are not at a constant distance.
@@ -72,6 +73,8 @@ using MixedRead = std::function<void(const std::string& tensor, lang::SourceRang
 /// `M max=! e`, `T = max(T, M)`, and so `min=` and `*=` without `!`.
 ///
 ///   mean(n) +=! X(n,c)   mean(n) = mean(n) / C      becomes     mean_1(n) +=! X(n,c)   mean(n) = mean_1(n) / C
+///
+/// The caller's tensor of a return O that is updated in place is the version O_old, which no statement writes.
 ///
 /// In a loop, an element of an earlier iteration is one of the last version that the loop writes, one of a later iteration is one of the
 /// version before the loop. \p mixed is called for a read of both, which no version holds.

@@ -31,6 +31,7 @@ NamedExtremes name_extremes(const Forward& forward, const std::set<std::string>&
   NamedExtremes result;
   result.forward.versions = forward.versions;
   result.forward.sizes = forward.sizes;
+  result.forward.given = forward.given;
   for (std::size_t i = 0; i < forward.statements.size(); ++i) {
     ForwardStatement statement = forward.statements[i];
     const bool extreme = statement.op == ReductionOp::Max || statement.op == ReductionOp::Min;

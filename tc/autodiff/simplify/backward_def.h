@@ -12,6 +12,8 @@ struct Recomputation {
   std::vector<Step> steps;         ///< of the forward def, before those of gradients
   std::vector<Step> gradients;     ///< with versions read by their names here
   std::vector<std::string> saved;  ///< returns, as parameters, in the order of the returns
+  std::vector<std::string>
+      lost;  ///< returns whose values before the def, which overwrites them, are needed; nothing else is set
 };
 
 /// The statements of \p reversed.forward that \p gradients need. A return in \p savable is read from a parameter, from 0, in

@@ -45,10 +45,11 @@ class Recomputer {
   Recomputation run() {
     do find_needed();
     while (drop_compared());
+    if (auto lost = overwritten(); !lost.empty()) return {{}, {}, {}, std::move(lost)};
     share_names();
     for (const auto& statement : statements())
       if (needed_.count(statement.target)) add(statement);
-    Recomputation result{std::move(steps_), {}, {}};
+    Recomputation result{std::move(steps_), {}, {}, {}};
     for (const auto& name : returns_)
       if (saved_.count(name)) result.saved.push_back(name);
     for (const Step& step : gradients_)
@@ -73,6 +74,16 @@ class Recomputer {
         if (needed_.count(statement->target))
           for (const auto& read : reads_of(*statement)) need(read);
     }
+  }
+
+  /// The returns of which the caller's tensor is read.
+  std::vector<std::string> overwritten() const {
+    std::set<std::string> read = read_by_gradients_;
+    for (const auto& version : needed_) read.merge(reads_of(*writers_.at(version)));
+    std::vector<std::string> result;
+    for (const auto& [name, version] : reversed_.forward.given)
+      if (read.count(version)) result.push_back(name);
+    return result;
   }
 
   void need(const std::string& version) {

@@ -231,9 +231,13 @@ def test_results_have_the_strides_of_torch(model):
     check(model, TABLE)
 
 
+def test_fills_of_indices_are_stores():
+    check(lambda x: torch.relu(x.index_fill(1, torch.tensor([0, 2]), -1.0)) * 3, TABLE, taken=["relu", "mul", "index_fill"])
+    check(lambda x: x.index_fill(0, torch.tensor([-1]), 2.0) + x, TABLE, taken=["add", "index_fill"])
+    check(lambda x: x.index_fill(0, torch.tensor(2), 0.5).sum(0), TABLE, taken=["index_fill", "sum"])
+
+
 def test_a_node_that_is_left_leaves_the_others():
-    check(lambda x: torch.relu(x.index_fill(1, torch.tensor([0, 2]), -1.0)) * 3, TABLE, taken=["relu", "mul"], left=["index_fill"])
-    check(lambda x: x.index_fill(0, torch.tensor([-1]), 2.0) + x, TABLE, taken=["add"], left=["index_fill"])
     check(lambda x: torch.relu(x)[torch.arange(1, 5)].exp(), TABLE, taken=["relu", "exp"], left=["index"])
 
 

@@ -207,3 +207,31 @@ def test_training_keeps_old_values():
         run(x, p, v).backward()
         grads.append(v.grad)
     assert torch.allclose(*grads)
+
+
+STORES = {
+    "index_copy": lambda cache, p, x: cache.index_copy(0, p, x),
+    "index_put": lambda cache, p, x: torch.index_put(cache, (p,), x),
+    "index_put, summed": lambda cache, p, x: torch.index_put(cache, (p % 3,), x, accumulate=True),
+    "scatter": lambda cache, p, x: cache.scatter(0, p[:, None].expand_as(x), x),
+    "scatter_add": lambda cache, p, x: cache.scatter_add(0, (p % 3)[:, None].expand_as(x), x),
+    "slice_scatter": lambda cache, p, x: torch.slice_scatter(cache, x, 0, 2, 2 + len(x)),
+    "select_scatter": lambda cache, p, x: torch.select_scatter(cache, x[0], 0, 3),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_stores_have_gradients(name):
+    """Of the stored values and of the tensor that they are stored into, with values before and after that the gradient needs."""
+
+    def model(cache, p, x):
+        return STORES[name](cache * 1.5, p, x.sin()).square()
+
+    torch.manual_seed(1)
+    p = torch.randperm(12)[:4]
+    given = [torch.randn(12, 5, dtype=torch.float64, requires_grad=True), p, torch.randn(4, 5, dtype=torch.float64, requires_grad=True)]
+    run, seed = torch.compile(model, backend="tc"), torch.randn(12, 5, dtype=torch.float64)
+    results = [torch.autograd.grad(f(*given), given[::2], seed) for f in (run, model)]
+    for got, want in zip(*results):
+        assert torch.allclose(got, want, rtol=1e-12, atol=1e-12)
+    assert not any(report.left for report in tct.reports()), [str(report) for report in tct.reports()]

@@ -128,6 +128,16 @@ def index_copy(b, x, dim, index, source):
     return b.store(x, its, subscripts, source.at(its))
 
 
+@lowers("index_fill.int_Scalar")
+def index_fill(b, x, dim, index, value):
+    refuse(x.rank == 0, "of a scalar")
+    dim %= x.rank
+    its = iterators([(index.shape[0] if index.rank else 1) if d == dim else n for d, n in enumerate(x.shape)])
+    subscripts = list(its)
+    subscripts[dim] = place(index.at([its[dim]] if index.rank else []), x.shape[dim], True)
+    return b.store(x, its, subscripts, operand(value, its, x.dtype))
+
+
 @lowers("index_add")
 def index_add(b, x, dim, index, source, alpha=1):
     refuse(x.rank == 0, "of a scalar")
