@@ -90,11 +90,12 @@ py::tuple position(const engine::WorkReport& report, const std::string& target, 
     roofline = engine::roofline(report, Target::parse(target), seconds);
   }
   auto limit = [](double value) { return value > 0 ? py::object(py::float_(value)) : py::object(py::none()); };
-  py::dict result("seconds"_a = roofline.seconds, "threads"_a = roofline.threads, "gflops"_a = roofline.flops,
-                  "peak_gflops"_a = limit(roofline.limits.flops), "share_of_peak"_a = limit(roofline.share_of_peak()),
-                  "gbytes"_a = limit(roofline.bandwidth), "peak_gbytes"_a = limit(roofline.limits.bandwidth),
-                  "share_of_bandwidth"_a = limit(roofline.share_of_bandwidth()), "bound"_a = roofline.bound(),
-                  "cache"_a = roofline.cache > 0 ? py::object(py::str(str("L", roofline.cache))) : py::object(py::none()));
+  py::dict result(
+      "seconds"_a = roofline.seconds, "threads"_a = roofline.threads, "gflops"_a = roofline.flops,
+      "peak_gflops"_a = limit(roofline.limits.flops), "share_of_peak"_a = limit(roofline.share_of_peak()),
+      "gbytes"_a = limit(roofline.bandwidth), "peak_gbytes"_a = limit(roofline.limits.bandwidth),
+      "share_of_bandwidth"_a = limit(roofline.share_of_bandwidth()), "bound"_a = roofline.bound(),
+      "cache"_a = roofline.cache > 0 ? py::object(py::str(str("L", roofline.cache))) : py::object(py::none()));
   return py::make_tuple(result, engine::to_string(roofline));
 }
 
