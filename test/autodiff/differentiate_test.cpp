@@ -35,6 +35,9 @@ TEST(Differentiate, SaysWhatItCannotDo) {
   has(errors_of("def f(float(N) A) -> (O) { O(i) = A(i) }", {.of = {"P"}}), "no return 'P'");
   const std::string scaled = "def f(float(N) A, float b) -> (float(N) O) { O(i) = b * O(i) + A(i) }";
   has(errors_of(scaled), "TC306");
+  has(errors_of("def f(float(N,N) L, float(N) b) -> (float(N) x) {"
+                " for i in 0:N { s(i) +=! j < i ? L(i,j) * x(j) : 0 where j in 0:N  x(i) = b(i) - s(i) } }"),
+      "TC308");
   has(errors_of("def f(float(M,N) A) -> (float(M) O) { O(i) max= A(i,j) }"),
       "the values of 'O' that the def overwrites");
   has(errors_of("def f(float(N) A) -> (float(N) O, P) { O(i) += A(i)  P(i) = O(i) * O(i) }", {.save_outputs = false}),

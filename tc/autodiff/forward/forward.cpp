@@ -142,7 +142,8 @@ class Versions {
       if (distance.constant < 0) return written_[writers.back()];
       if (distance.constant > 0) return version_before(loops[k].id, k, read.tensor);
     }
-    return current_.at(read.tensor);
+    const auto found = current_.find(read.tensor);
+    return found == current_.end() ? read.tensor : found->second;
   }
 
   /// The dimension that the index of loop \p depth subscripts on the left of statement \p w.

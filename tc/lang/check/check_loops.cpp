@@ -30,6 +30,36 @@ Step step_of(const ExprPtr& subscript, const std::string& iterator) {
   return pair->op == BinaryOp::Sub ? Step::Earlier : pair->op == BinaryOp::Add ? Step::Later : Step::Any;
 }
 
+/// Does \p condition say that \p subscript is less than the index \p iterator: s < t, s <= t-1, t > s, ...?
+bool says_less(const ExprPtr& condition, const ExprPtr& subscript, const std::string& iterator) {
+  const auto* pair = std::get_if<Binary>(&condition->node);
+  if (!pair) return false;
+  if (pair->op == BinaryOp::And)
+    return says_less(pair->left, subscript, iterator) || says_less(pair->right, subscript, iterator);
+  const bool is_turned = pair->op == BinaryOp::Gt || pair->op == BinaryOp::Ge;
+  const ExprPtr &small = is_turned ? pair->right : pair->left, &large = is_turned ? pair->left : pair->right;
+  if (!equal(small, subscript)) return false;
+  const Step step = step_of(large, iterator);
+  if (pair->op == BinaryOp::Lt || pair->op == BinaryOp::Gt) return step == Step::Same || step == Step::Earlier;
+  return (pair->op == BinaryOp::Le || pair->op == BinaryOp::Ge) && step == Step::Earlier;
+}
+
+/// Calls \p visit for each access in \p expr, with the conditions under which it is read.
+template <typename F>
+void for_each_guarded(const ExprPtr& expr, std::vector<ExprPtr>& guards, F&& visit) {
+  if (const auto* access = std::get_if<Access>(&expr->node)) visit(expr, *access, guards);
+  const auto* select = std::get_if<Select>(&expr->node);
+  const auto* pair = std::get_if<Binary>(&expr->node);
+  const bool is_and = pair && pair->op == BinaryOp::And;
+  const auto parts = children(expr);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const bool is_guarded = k == 1 && (select || is_and);
+    if (is_guarded) guards.push_back(parts[0]);
+    for_each_guarded(parts[k], guards, visit);
+    if (is_guarded) guards.pop_back();
+  }
+}
+
 class LoopChecker {
  public:
   LoopChecker(const Def& def, Diagnostics& diagnostics) : def_(def), diagnostics_(diagnostics) {}
@@ -53,14 +83,15 @@ class LoopChecker {
                                  .note = "an iteration of a loop writes elements of its own",
                                  .help = str("give '", own.target, "' a dimension for it: ", own.target, "(",
                                              loop.iterator, left.empty() ? "" : ", ...", ") = ...")});
-    for_each_read(own, [&](const ExprPtr& e, const Access& read) { check_read(s, e, read); });
+    for_each_read(own,
+                  [&](const ExprPtr& e, const Access& read, const auto& guards) { check_read(s, e, read, guards); });
     check_guards(own);
   }
 
   /// Indices are checked before the loop runs, where the conditions around them hold; so these may not read tensors that the loop computes.
   void check_guards(const Assignment& own) {
     bool has_indices = false;
-    for_each_read(own, [&](const ExprPtr&, const Access& read) {
+    for_each_read(own, [&](const ExprPtr&, const Access& read, const auto&) {
       for (const auto& subscript : read.subscripts) has_indices = has_indices || !tensors_read(subscript, own).empty();
     });
     if (!has_indices) return;
@@ -102,17 +133,20 @@ class LoopChecker {
 
   template <typename F>
   static void for_each_read(const Assignment& own, F&& visit) {
-    const auto look = [&](const ExprPtr& e) {
-      if (const auto* access = std::get_if<Access>(&e->node)) visit(e, *access);
-    };
-    for_each_expr(own.rhs, look);
+    std::vector<ExprPtr> guards, none;
+    for (const auto& clause : own.clauses)
+      if (const auto* range = std::get_if<RangeClause>(&clause.node)) {
+        const ExprPtr index = make_expr(Name{range->index, Name::Kind::Iterator}, clause.range, DType::Int64);
+        guards.push_back(make_expr(Binary{BinaryOp::Lt, index, range->high}, clause.range, DType::Bool));
+      }
+    for_each_guarded(own.rhs, guards, visit);
     for (const auto& clause : own.clauses) {
-      if (const auto* let = std::get_if<LetClause>(&clause.node)) for_each_expr(let->value, look);
-      if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) for_each_expr(exists->value, look);
+      if (const auto* let = std::get_if<LetClause>(&clause.node)) for_each_guarded(let->value, guards, visit);
+      if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) for_each_guarded(exists->value, none, visit);
     }
   }
 
-  void check_read(std::size_t s, const ExprPtr& e, const Access& read) {
+  void check_read(std::size_t s, const ExprPtr& e, const Access& read, const std::vector<ExprPtr>& guards) {
     for (const auto& subscript : read.subscripts) check_index(e, subscript, *assignment(s));
     const bool exists_own = read.tensor == assignment(s)->target && assignment(s)->reduction;
     for (std::size_t w = 0; w < def_.statements.size(); ++w) {
@@ -120,7 +154,7 @@ class LoopChecker {
       const std::size_t common = common_loops(def_.statements[s], def_.statements[w]);
       if (!writer || writer->target != read.tensor || common == 0) continue;
       if (exists_own && w == s && is_scattered(*assignment(s), e)) continue;
-      const Step step = step_between(s, w, read, common);
+      const Step step = step_between(s, w, read, common, guards);
       if (!is_there(s, w, read, step)) return report_ahead(e, read, s, w, step);
       if (step == Step::Earlier && w > s && !is_known(s, read.tensor)) return report_undeclared(e, read);
     }
@@ -136,13 +170,18 @@ class LoopChecker {
 
   /// How far \p read of statement \p s is from the element that statement \p w writes in the same iteration, by the outermost of their
   /// \p common loops that tells.
-  Step step_between(std::size_t s, std::size_t w, const Access& read, std::size_t common) const {
+  Step step_between(std::size_t s, std::size_t w, const Access& read, std::size_t common,
+                    const std::vector<ExprPtr>& guards) const {
     const auto left = left_iterators(*assignment(w));
     for (std::size_t k = 0; k < common; ++k) {
       const auto at = std::find(left.begin(), left.end(), def_.statements[w].loops[k].iterator);
       const auto dimension = static_cast<std::size_t>(at - left.begin());
       if (at == left.end() || dimension >= read.subscripts.size()) return Step::Any;
-      const Step step = step_of(read.subscripts[dimension], def_.statements[s].loops[k].iterator);
+      const ExprPtr& subscript = read.subscripts[dimension];
+      const std::string& iterator = def_.statements[s].loops[k].iterator;
+      const bool is_less = std::any_of(guards.begin(), guards.end(),
+                                       [&](const ExprPtr& guard) { return says_less(guard, subscript, iterator); });
+      const Step step = is_less ? Step::Earlier : step_of(subscript, iterator);
       if (step != Step::Same) return step;
     }
     return Step::Same;
@@ -198,6 +237,7 @@ class LoopChecker {
 
   void report_ahead(const ExprPtr& e, const Access& read, std::size_t s, std::size_t w, Step step) {
     const bool is_own = s == w && step == Step::Same;
+    const std::string& iterator = def_.statements[s].loops[0].iterator;
     diagnostics_.add(
         {.code = "TC136",
          .range = e->range,
@@ -205,7 +245,10 @@ class LoopChecker {
                            : str("'", print(e), "' is not known to be written before it is read"),
          .also = {{assignment(w)->target_range, str("'", read.tensor, "' is written here")}},
          .note = "a loop runs its iterations in order, and each statement reads before it writes",
-         .help = "read an earlier iteration, for example t-1, or assign the whole tensor before the loop"});
+         .help = str("read an earlier iteration: at a constant distance, ", read.tensor, "(", iterator,
+                     "-1), or any under a "
+                     "condition, j < ",
+                     iterator, " ? ", read.tensor, "(j) : 0; or assign the whole tensor before the loop")});
   }
 
   void report_undeclared(const ExprPtr& e, const Access& read) {
@@ -213,7 +256,7 @@ class LoopChecker {
         {.code = "TC137",
          .range = e->range,
          .message = str("'", read.tensor, "' is read in a loop before the statement that gives it its sizes"),
-         .help = str("make it a return with type and sizes, for example -> (float(T,N) ", read.tensor, ")")});
+         .help = how_to_declare(read.tensor, static_cast<std::size_t>(def_.tensors.at(read.tensor).rank))});
   }
 
   const Def& def_;
@@ -221,6 +264,13 @@ class LoopChecker {
 };
 
 }  // namespace
+
+std::string how_to_declare(const std::string& tensor, std::size_t rank) {
+  std::vector<std::string> sizes;
+  for (std::size_t d = 0; d < rank; ++d) sizes.push_back(d == 0 ? "T" : d == 1 ? "N" : str("N", d));
+  return str("make it a return with type and sizes, -> (float(", join(sizes, ","), ") ", tensor,
+             "), or write the statement that assigns it first");
+}
 
 void check_loops(const Def& def, Diagnostics& diagnostics) { LoopChecker(def, diagnostics).run(); }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tc/base/str.h"
+#include "tc/lang/check/check_loops.h"
 #include "tc/lang/check/name_reports.h"
 #include "tc/lang/check/promote.h"
 #include "tc/lang/syntax/builtins.h"
@@ -92,7 +93,7 @@ class Typer {
       report({.code = "TC137",
               .range = id_range,
               .message = str("'", id, "' is read in a loop before the statement that gives it its type"),
-              .help = str("make it a return with type and sizes, for example -> (float(T,N) ", id, ")")});
+              .help = how_to_declare(id, subscripts.size())});
     if (early || !fits || !good || !tensor.type) return {};
     return strong(Access{id, std::move(typed), bare}, e, *tensor.type);
   }
