@@ -30,8 +30,8 @@ constexpr std::int64_t most_parts = 64;
 /// A size of parts of \p extent iterations, which divides it if one up to twice the least does.
 std::int64_t part_size(std::int64_t extent) {
   const auto least = ceil_div(extent, most_parts);
-  for (auto size = least; size < 2 * least; ++size)
-    if (extent % size == 0) return size;
+  for (auto parts = most_parts; parts > 0 && extent < 2 * least * parts; --parts)
+    if (extent % parts == 0) return extent / parts;
   return least;
 }
 
