@@ -47,7 +47,7 @@ lang::Box hull(const isl::set& set) {
   return box;
 }
 
-lang::Box stated_box(const isl::set& set) {
+lang::Box stated_box(const isl::set& set, std::size_t from) {
   const auto count = static_cast<std::size_t>(polyhedral::dimensions(set));
   std::vector<Bounds> all(count);
   std::vector<bool> open(count, false);
@@ -64,7 +64,7 @@ lang::Box stated_box(const isl::set& set) {
     first = false;
   });
   lang::Box box;
-  for (std::size_t d = 0; d < count; ++d)
+  for (std::size_t d = from; d < count; ++d)
     box.push_back(open[d] || first ? exact_range(set, static_cast<int>(d))
                                    : lang::IntegerRange{*all[d].low, *all[d].high - *all[d].low + 1});
   return box;

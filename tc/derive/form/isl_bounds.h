@@ -10,8 +10,9 @@ namespace tc::derive {
 
 /// The least box around \p set, which is not empty and bounded.
 lang::Box hull(const isl::set& set);
-/// A box around \p set as its constraints state it, cheaper than the least one and at times larger.
-lang::Box stated_box(const isl::set& set);
+/// A box around \p set as its constraints state it, cheaper than the least one and at times larger; of its dimensions from number
+/// \p from on.
+lang::Box stated_box(const isl::set& set, std::size_t from = 0);
 /// Does output \p output of \p function depend on dimension \p dimension?
 bool depends(const isl::multi_aff& function, int output, int dimension);
 /// Does any output?

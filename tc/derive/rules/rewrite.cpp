@@ -91,9 +91,9 @@ lang::Box iterator_box(const Scope& scope) {
   lang::Box box = scope.box;
   if (scope.dimensions() == scope.left()) return box;
   isl::set all = scope.cases.front().domain;
-  for (const auto& part : scope.cases) all = all.unite(part.domain);
-  const auto whole = stated_box(all);
-  box.insert(box.end(), whole.begin() + scope.left(), whole.end());
+  for (std::size_t i = 1; i < scope.cases.size(); ++i) all = all.unite(scope.cases[i].domain);
+  const auto summed = stated_box(all, static_cast<std::size_t>(scope.left()));
+  box.insert(box.end(), summed.begin(), summed.end());
   return box;
 }
 
@@ -101,7 +101,7 @@ isl::set written_cells(const Scope& scope) {
   const auto ctx = scope.cases.front().domain.ctx();
   const auto writes = projection(ctx, scope.dimensions(), left_dimensions(scope)).as_map();
   isl::set cells = scope.cases.front().domain.apply(writes);
-  for (const auto& part : scope.cases) cells = cells.unite(part.domain.apply(writes));
+  for (std::size_t i = 1; i < scope.cases.size(); ++i) cells = cells.unite(scope.cases[i].domain.apply(writes));
   return cells.coalesce();
 }
 
