@@ -19,14 +19,28 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # What asserts a time, or counts on cores that no other test takes: `make test` runs it in one process, and the rest in more.
-ALONE = {"test_thread_teams.py", "test_threads.py", "test_tune_derivations.py", "test_calls_are_quick",
-         "test_a_cached_kernel_runs_within_5_ms", "test_a_section_without_end_is_ended_with_what_it_started"}
+# Tests by files; None: all of a file.
+ALONE = {
+    "test_thread_teams.py": None,
+    "test_threads.py": None,
+    "test_tune_derivations.py": None,
+    "test_api.py": {"test_calls_are_quick"},
+    "test_cache.py": {"test_a_cached_kernel_runs_within_5_ms"},
+    "test_gpu_script.py": {"test_a_section_without_end_is_ended_with_what_it_started"},
+}
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.name in ALONE or item.name in ALONE:
+        names = ALONE.get(item.path.name, ())
+        if names is None or item.name in names:
             item.add_marker("alone")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Files without tests that run alone are not imported for these: that would take ten seconds."""
+    alone = config.option.markexpr.startswith("alone")
+    return True if alone and collection_path.name.startswith("test_") and collection_path.name not in ALONE else None
 
 
 @pytest.fixture(autouse=True)
