@@ -53,9 +53,10 @@ class EmulatedProgram : public testing::Test {
 
   void TestBody() override {
     auto program = read_program(path_);
-    for (std::size_t run = 0; run < program.runs.size(); ++run) {
-      const auto function = function_of(program, path_.filename().string(), program.runs[run]);
-      const auto want = reference(*function, make_arguments(*function, program, program.runs[run]));
+    const auto runs = sampled_runs(path_, program);
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const auto function = function_of(program, path_.filename().string(), runs[run]);
+      const auto want = reference(*function, make_arguments(*function, program, runs[run]));
       const auto all = variants(program);
       for (std::size_t v = 0; v < all.size(); ++v) {
         if (!is_sampled(path_, v, run, usual_variants)) continue;
@@ -66,7 +67,7 @@ class EmulatedProgram : public testing::Test {
         options.mapping = options::MappingOptions::parse(variant.options);
         options.stages.verify = are_laws_sampled(path_, run, true);
         if (!variant.aligned) options.unaligned = all_names(*function);
-        auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
+        auto arguments = make_arguments(*function, program, runs[run], variant.placement);
         try {
           check(*function, arguments,
                 device_program(function, arguments.input_specs(), arguments.output_specs(), options), want);

@@ -101,7 +101,7 @@ TEST(CompiledPrograms, AgreeOverLoops) {
                                                     "parallel=0,vectorise=0,promote=0",
                                                     "fusion=max,tile=3x5x2"};
   static const std::vector<std::string> targets = {"cpu", "cpu:avx2", "cpu:plain"};
-  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 36);
+  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 24);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const ProgramFile program = random_loops(seed);
     if (count == 1) std::puts(program.text.c_str());
@@ -120,7 +120,7 @@ TEST(CompiledPrograms, AgreeOverLoops) {
 
 TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   fuzz_programs(
-      50, cpu_setting_of,
+      32, cpu_setting_of,
       [](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         if (!options.target.instructions->on_this_machine()) options.target = Target::parse("cpu");
         return mismatch(function, arguments, options, program.tolerance);

@@ -1,7 +1,7 @@
 // What a C++ program can call, called with anything: texts, tensors, DLPack, options, bytes. Out of each call comes a
 // result or a typed error that blames the caller, and no run touches memory outside its tensors.
 //
-//   TC_FUZZ_SECONDS=600 build-asan/bin/entry_points_test     a long run; 10 s without
+//   TC_FUZZ_SECONDS=600 build-asan/bin/entry_points_test     a long run; 6 s without
 //   TC_FUZZ_SEED=123 TC_FUZZ_SECONDS=0 build/bin/...         one call, told first
 
 #include <gtest/gtest.h>
@@ -224,7 +224,7 @@ class Caller {
 
 TEST(EntryPoints, GiveResultsOrTypedErrors) {
   auto first = static_cast<std::uint64_t>(number_from("TC_FUZZ_SEED", 1));
-  double seconds = number_from("TC_FUZZ_SECONDS", 10);
+  double seconds = number_from("TC_FUZZ_SECONDS", 6);
   // Of the processor: on a busy machine as many calls are made as on another.
   const auto end = std::clock() + static_cast<std::clock_t>(seconds * CLOCKS_PER_SEC);
   std::uint64_t seed = first;

@@ -169,15 +169,21 @@ def main(float(1,64,8,8) X, float(64,1,9,9) K, float(1) b) -> (Y) { P = one(X, K
 """
 
 
+def launches_of_nodes(f):
+    """The launch of each tensor, by its name."""
+    lines = [line.split() for line in f.explain().split("## nodes")[1].splitlines() if " = " in line]
+    return {line[1]: line[0] for line in lines if "folded" not in line}
+
+
+@pytest.mark.long  # test_a_network_is_that_of_torch has these parts
 def test_what_reads_a_sum_of_offsets_is_in_its_launch():
     x, k, b = whole(1, (1, 64, 8, 8), (64, 1, 9, 9), (1,))
     T = tc.define(ONE_ACT)
     f = tc.compile(T.main, x, k, b, constants=["K", "b"], derive=5, layouts="off")
     assert np.array_equal(f(x), tc.compile(T.main, x, k, b)(x, k, b))
     assert len(f.stats["derived"]) == 1 and "substitute variables" in str(f.stats["derived"])
-    lines = [line.split() for line in f.explain().split("## nodes")[1].splitlines() if " = " in line]
-    launches = {line[1]: line[0] for line in lines if "folded" not in line}
-    assert launches["P"] == launches["Y"], lines
+    launches = launches_of_nodes(f)
+    assert launches["P"] == launches["Y"], launches
 
 
 SOFTMAX = """
@@ -221,7 +227,9 @@ def test_a_network_is_that_of_torch():
     y = F.relu(F.conv2d(F.relu(F.conv2d(y, m, d, padding=1)), n, e, padding=1))
     assert float(y.max()) > 0
     assert np.array_equal(f(x), y.numpy())
-    assert any(node["node"] == "one" for node in f.stats["derived"])
+    assert any(node["node"] == "one" for node in f.stats["derived"]) and "substitute variables" in str(f.stats["derived"])
+    launches = launches_of_nodes(f)
+    assert launches["A"] == launches["B"], launches
 
 
 def layers(count):

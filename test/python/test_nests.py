@@ -42,9 +42,14 @@ def loops(executable):
     return [part.split("\n\n", 1)[1] for part in parts]
 
 
-@pytest.mark.parametrize("target", ["cpu", "cpu:avx2"])
-@pytest.mark.parametrize("name, shapes", [(name, shapes) for name, *shapes in FAMILY])
-def test_nests_are_read_back(name, shapes, target):
+# One target of each program, of the next program the other one; the other half by `make test-long`.
+TARGETS = ["cpu", "cpu:avx2"]
+PAIRS = [(target, name, shapes) for name, *shapes in FAMILY for target in TARGETS]
+HALF = [pair if k % 4 in (0, 3) else pytest.param(*pair, marks=pytest.mark.long) for k, pair in enumerate(PAIRS)]
+
+
+@pytest.mark.parametrize("target, name, shapes", HALF)
+def test_nests_are_read_back(target, name, shapes):
     specs = [tc.spec(shape) for shape in shapes]
     chosen = tc.compile(getattr(T, name), *specs, target=target, cache=False)
     given = tc.compile(getattr(T, name), *specs, target=target, nest=chosen.nest, cache=False)

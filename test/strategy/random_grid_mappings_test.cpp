@@ -258,8 +258,8 @@ TEST(RandomGridMappings, AreWhatTheirNestsSay) {
 /// Prices read the grid, the block and the values of each thread from a nest: they are those of the kernel, and the threads of
 /// a block have all values of its tiles.
 TEST(RandomGridMappings, ArePricedAsTheyAreLaunched) {
-  draw_all(test::seeds_of_scops(2), [](const polyhedral::ClusteredScop& scop, std::size_t i, const Drawn& drawn,
-                                       const std::string& shown) {
+  draw_all(test::seeds_of_scops(), [](const polyhedral::ClusteredScop& scop, std::size_t i, const Drawn& drawn,
+                                      const std::string& shown) {
     SCOPED_TRACE(shown);
     const auto& cluster = scop.clusters[i];
     const PricedCluster priced(scop.scop, cluster, target);

@@ -56,6 +56,11 @@ bool are_laws_sampled(const std::filesystem::path& path, std::size_t run, bool g
   return all_runs_are_taken() || (run == 0 && (number_of(path) % 2 == 1) == gpus);
 }
 
+std::vector<lang::SizeMap> sampled_runs(const std::filesystem::path& path, const ProgramFile& program) {
+  if (all_runs_are_taken() || program.runs.empty()) return program.runs;
+  return {program.runs[number_of(path) % program.runs.size()]};
+}
+
 ProgramFile read_program(const std::filesystem::path& path) {
   ProgramFile program;
   std::ifstream in(path);

@@ -37,6 +37,9 @@ bool all_runs_are_taken();
 /// The number that the name of a program's file begins with: neighbours have different samples.
 std::size_t number_of(const std::filesystem::path& path);
 
+/// The runs of \p program, at \p path, that the emulator takes: all where TC_ALL_RUNS=1, else one, as CPUs take all of them.
+std::vector<lang::SizeMap> sampled_runs(const std::filesystem::path& path, const ProgramFile& program);
+
 /// Is variant number \p variant of how the program at \p path is compiled taken for its run number \p run? Of the first \p usual
 /// ones, which all programs have, each run takes one, the next run and the next program another one. Those behind them, which the
 /// program asks for, are taken for its first run.

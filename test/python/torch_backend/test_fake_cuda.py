@@ -51,7 +51,7 @@ def test_models_are_taken_whole(make, x):
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [pytest.param(torch.float32, marks=pytest.mark.long), torch.bfloat16])
 def test_training_is_taken(dtype):
     graph = traced(encoder().to(dtype), torch.ones(2, 5, 16, dtype=dtype), loss=lambda y: y.square().mean())
     report = taken(moved(graph))

@@ -69,8 +69,8 @@ def test_inference(name):
 TRAINED = [
     n for n in networks.small(None) if n not in ("resnet_bottleneck", "vit", "mixer", "conv3d", "dcgan", "encoder")
 ]
-LONG = ("efficientnet", "lstm_cells", "unet")
-"""Of these, networks whose operators others have, too."""
+LONG = ("efficientnet", "lstm_cells", "mobilenet_v2", "unet")
+"""Of these, networks whose operators others or random models have, too."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in TRAINED])

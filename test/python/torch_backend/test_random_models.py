@@ -8,7 +8,7 @@ import random_programs
 import torch
 
 
-FIRST, COUNT = int(os.environ.get("TC_MODELS_FIRST", 0)), int(os.environ.get("TC_MODELS", 10))
+FIRST, COUNT = int(os.environ.get("TC_MODELS_FIRST", 0)), int(os.environ.get("TC_MODELS", 5))
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, 5))
