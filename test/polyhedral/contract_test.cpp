@@ -32,7 +32,7 @@ TEST_F(Contract, LeavesWhatNoInstanceTouches) {
 }
 
 TEST_F(Contract, PadsForVectorsThatAccessIt) {
-  ClusterMapping cluster{.statements = {{"S", 1, 8}, {"T", 1, 8}}};
+  ClusterState cluster{.statements = {{"S", 1, 8}, {"T", 1, 8}}};
   auto aligned = contract(rows(), {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
   EXPECT_EQ(aligned.extent, (std::vector<std::int64_t>{1, 24}));
   EXPECT_TRUE(aligned.padded);
@@ -50,7 +50,7 @@ TEST_F(Contract, PadsForVectorsThatStartWithinATile) {
   scop.schedule = domain(
       scop.domain(), coincident_band("[{ S[i, j] -> [(i)] }]", 1,
                                      band("[{ S[i, j] -> [(floor(j/8))] }]", band("[{ S[i, j] -> [(j mod 8)] }]"))));
-  ClusterMapping cluster{.statements = {{"S", 1, 8}}};
+  ClusterState cluster{.statements = {{"S", 1, 8}}};
   auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
   EXPECT_GE(buffer.extent.back(), 13);
 }
@@ -66,7 +66,7 @@ TEST_F(Contract, LanesKeepWhatOthersWrote) {
         domain(scop.domain(), coincident_band("[{ S[i, j] -> [(i)]; U[i, j] -> [(i)] }]", 1,
                                               sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(j mod 8)] }]")},
                                                         {"{ U[i, j] }", band("[{ U[i, j] -> [(j mod 8)] }]")}})));
-    ClusterMapping cluster{.statements = {{"S", 1, 8}, {"U", 1, 8}}};
+    ClusterState cluster{.statements = {{"S", 1, 8}, {"U", 1, 8}}};
     auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
     EXPECT_TRUE(buffer.padded);
     return buffer.combined;
@@ -91,7 +91,7 @@ TEST_F(Contract, LanesKeepWhatOthersWroteInPartsOfTiles) {
   scop.schedule = domain(scop.domain(), coincident_band("[{ S[j] -> [(floor((j)/3))]; U[j] -> [(floor((j)/3))] }]", 1,
                                                         sequence({{"{ S[j] }", band("[{ S[j] -> [(j mod 3)] }]")},
                                                                   {"{ U[j] }", band("[{ U[j] -> [(j mod 3)] }]")}})));
-  ClusterMapping cluster{.statements = {{"S", 0, 4}, {"U", 0, 4}}};
+  ClusterState cluster{.statements = {{"S", 0, 4}, {"U", 0, 4}}};
   auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
   EXPECT_TRUE(buffer.padded);
   EXPECT_TRUE(buffer.combined);

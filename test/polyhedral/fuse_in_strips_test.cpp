@@ -99,7 +99,7 @@ TEST_F(FuseInStrips, TemporariesOfAStripHaveBuffersOfItsSize) {
 TEST_F(FuseInStrips, ClustersLearnWhereTheyStandBelowBuffers) {
   const auto inner = clustered(fuse_in_strips(two_products(), {rows}));
   std::vector<CpuCluster> clusters;
-  for (const auto& view : inner.clusters) clusters.emplace_back(view, ClusterMapping(), 0);
+  for (const auto& view : inner.clusters) clusters.emplace_back(view, NestSpace(), Nest(), 0);
   const auto result = contract_strips(inner.scop, {&clusters[0], &clusters[1]});
   EXPECT_TRUE(result.has_tensor("local_s"));
   for (std::size_t i = 0; i < clusters.size(); ++i) {

@@ -10,7 +10,7 @@ namespace {
 /// The parts of contract().
 class LocalBuffer : public ShiftedRowsTest {
  protected:
-  const ClusterState vectors_{ClusterMapping{.statements = {{"S", 1, 8}, {"T", 1, 8}}}};
+  const ClusterState vectors_{.statements = {{"S", 1, 8}, {"T", 1, 8}}};
 };
 
 TEST_F(LocalBuffer, ASubtreeKnowsWhenItsStatementsRun) {

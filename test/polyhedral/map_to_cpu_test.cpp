@@ -39,8 +39,8 @@ child:
 
 TEST_F(MapToCpu, WithoutAMappingNothingChanges) {
   auto scop = matrix_product();
-  EXPECT_SCHEDULE(map_to_cpu(clustered(scop), {}).schedule, scop.schedule);
-  EXPECT_SCHEDULE(map_to_cpu(clustered(scop), {.clusters = {{}}}).schedule, scop.schedule);
+  EXPECT_SCHEDULE(map_to_cpu(clustered(scop), Mapping{}).schedule, scop.schedule);
+  EXPECT_SCHEDULE(map_to_cpu(clustered(scop), Mapping{.clusters = {{}}}).schedule, scop.schedule);
 }
 
 TEST_F(MapToCpu, SinksPointsBelowTheReduction) {

@@ -8,6 +8,7 @@
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/map_cpu/map_to_cpu.h"
 #include "tc/polyhedral/map_cpu/pack_reads.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scops.h"
@@ -69,7 +70,9 @@ TEST_F(Pack, KnowsIndicesThatAreIterators) {
 /// The passes up to pack_reads, all clusters or one: places lead past the copies, to what reads them.
 TEST_F(Pack, MovesThePlacesOfTheTilePastTheCopies) {
   auto whole = clustered(product());
-  CpuCluster cluster(whole.clusters.at(0), both_packed(), 0);
+  const auto space = nest_space(whole.scop, whole.clusters.at(0));
+  const auto nest = nest_of(space, both_packed());
+  CpuCluster cluster(whole.clusters.at(0), space, nest, 0);
   auto scop = whole.scop;
   for (const auto& pass : cpu_passes()) {
     if (std::string(pass.name) == "pack") break;
@@ -79,13 +82,13 @@ TEST_F(Pack, MovesThePlacesOfTheTilePastTheCopies) {
   scop = pack_reads(scop, cluster);
   auto below = [&](const std::vector<int>& path) { return statement_ids(node_at(scop.schedule, path)); };
   for (const char* copy : {"pack_A", "pack_B"}) {
-    EXPECT_FALSE(contains(below(cluster.places.inside), std::string(copy))) << copy;
-    EXPECT_TRUE(contains(below(cluster.places.start), std::string(copy))) << copy;
+    EXPECT_FALSE(contains(below(cluster.places.inside()), std::string(copy))) << copy;
+    EXPECT_TRUE(contains(below(cluster.places.start()), std::string(copy))) << copy;
   }
-  EXPECT_TRUE(contains(below(cluster.places.inside), std::string("S1")));
-  EXPECT_GT(cluster.places.inside.size(), before.inside.size());
+  EXPECT_TRUE(contains(below(cluster.places.inside()), std::string("S1")));
+  EXPECT_GT(cluster.places.inside().size(), before.inside().size());
   EXPECT_EQ(cluster.state.statement("pack_B").lanes, 4);
-  EXPECT_EQ(cluster.state.mapping, both_packed()) << "a pass changed the decision";
+  EXPECT_EQ(cluster.nest, nest) << "a pass changed the decision";
 }
 
 TEST_F(Pack, CopiesPanelsBelowTheLoopsAboveThem) {

@@ -12,7 +12,7 @@ using PrivatiseReduction = MappingPassTest;
 
 TEST_F(PrivatiseReduction, ExpandsTheAccumulatorAndCombinesIt) {
   auto scop = row_sums();
-  ClusterState cluster(ClusterMapping{.members = {{}}});
+  ClusterState cluster{.has_band = true};
   auto result = privatise_reduction(scop, {0}, {"U", 1, 4, 2}, cluster);
   EXPECT_SCHEDULE(result.schedule, R"(
 domain: "{ I[i] : 0 <= i < 8; U[i, k] : 0 <= i < 8 and 0 <= k < 20; U_identity[i0, w] : 0 <= i0 < 8 and 0 <= w < 8; U_fold[i0, w] : 0 <= i0 < 8 and 4 <= w < 8; U_combine[i0, w] : 0 <= i0 < 8 and 0 <= w < 4 }"

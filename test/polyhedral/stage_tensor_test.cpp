@@ -12,7 +12,7 @@ using StageTensor = MappingPassTest;
 
 TEST_F(StageTensor, CopiesOutWhatLivesOn) {
   auto scop = row_sums();
-  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}, .copies = {"", 0, 4}});
+  ClusterState cluster{.has_band = true, .copies = {"", 0, 4}, .temporaries = {"C"}};
   auto result = stage_tensor(scop, {0}, "C", cluster);
   EXPECT_EQ(order(result), (std::vector<std::string>{"I", "U", "C_out"}));
   EXPECT_TRUE(writes(result, "I", "I[i] -> acc_C[i]"));
@@ -34,7 +34,7 @@ child:
   child:
     schedule: "[{ U[i, k] -> [(k)] }]"
 )");
-  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
+  ClusterState cluster{.has_band = true, .temporaries = {"C"}};
   auto result = stage_tensor(scop, {0}, "C", cluster);
   EXPECT_EQ(order(result), (std::vector<std::string>{"C_in", "U", "C_out"}));
   EXPECT_EQ(simulate(result), simulate(scop));
@@ -50,7 +50,7 @@ TEST_F(StageTensor, CopiesInWhatItsFirstWriterReads) {
   scop.schedule =
       domain(ctx(), "{ S[i] : 0 <= i < 8; I[i] : 0 <= i < 5 }",
              coincident_band("[{ S[i] -> [(i)]; I[i] -> [(i)] }]", 1, sequence({{"{ S[i] }"}, {"{ I[i] }"}})));
-  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
+  ClusterState cluster{.has_band = true, .temporaries = {"C"}};
   auto result = stage_tensor(scop, {0}, "C", cluster);
   EXPECT_EQ(order(result), (std::vector<std::string>{"C_in", "S", "I", "C_out"}));
   EXPECT_EQ(simulate(result), simulate(scop));
@@ -68,14 +68,14 @@ TEST_F(StageTensor, LeavesATensorThatIsReadWhereNoStatementWrites) {
       domain(scop.domain(),
              coincident_band("[{ I[i] -> [(i)]; U[i, k] -> [(i)]; R[i] -> [(i)] }]", 1,
                              sequence({{"{ I[i] }"}, {"{ U[i, k] }", band("[{ U[i, k] -> [(k)] }]")}, {"{ R[i] }"}})));
-  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
+  ClusterState cluster{.has_band = true, .temporaries = {"C"}};
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), (std::vector<std::string>{"I", "U", "R"}));
 }
 
 TEST_F(StageTensor, NeedsNoCopyOfATemporary) {
   auto scop = row_sums();
   scop.tensor("C").live_out = false;
-  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
+  ClusterState cluster{.has_band = true, .temporaries = {"C"}};
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), (std::vector<std::string>{"I", "U"}));
 }
 
@@ -85,7 +85,7 @@ TEST_F(StageTensor, LeavesATensorWhoseElementsIterationsShare) {
                   .output("C", {9})
                   .statement("S[i] : 0 <= i < 8", "C[i]", {"C[i + 1]"})
                   .scop();
-  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
+  ClusterState cluster{.has_band = true, .temporaries = {"C"}};
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), std::vector<std::string>{"S"});
   EXPECT_EQ(cluster.temporaries, std::vector<std::string>{"C"});
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/simulate.h"
 
@@ -11,7 +12,9 @@ namespace {
 class TileCluster : public MappingPassTest {
  protected:
   isl::schedule tile(const Scop& scop, const ClusterMapping& mapping) const {
-    auto tiled = tile_cluster(scop, cluster_views(scop).at(0), mapping);
+    const auto view = cluster_views(scop).at(0);
+    const auto space = nest_space(scop, view);
+    auto tiled = tile_cluster(scop, {view, space, nest_of(space, mapping), 0});
     auto result = scop;
     result.schedule = tiled.schedule;
     EXPECT_EQ(simulate(result), simulate(scop));

@@ -86,6 +86,32 @@ def test_an_edited_nest_computes_the_same(m, n, k):
     assert "n/32 on cores" in given.nest or n <= 32
 
 
+LEVELS = """
+nest of S0, S1
+  m/64 on cores
+    S1.k/32 with private sums
+      copy A of S1 in rows of 4 m, 8 lanes
+      n/96
+        copy B of S1 in panels of 16 n, 8 lanes
+        m%64/24
+          n%96/32
+            n%32/16
+              m%24/4
+                keep C
+                copies along n, 8 lanes, unrolled
+                S0: m%4 unrolled  n%16/8 unrolled  n%8 lanes
+                S1: k%32  n%16/8 unrolled  m%4 unrolled  n%8 lanes
+"""
+
+
+@pytest.mark.parametrize("m, n, k", [(200, 300, 100), (64, 96, 32), (1, 17, 5), (70, 1, 33)])
+def test_members_may_have_any_number_of_levels(m, n, k):
+    a, b = whole((m, k)), whole((k, n))
+    mine = tc.compile(T.mm, a, b, nest=LEVELS, cache=False)
+    assert mine.nest.split() == LEVELS.split()
+    assert torch.equal(mine(a, b), a @ b)
+
+
 def test_nests_of_other_clusters_stay():
     a = whole((5000,))
     chosen = tc.compile(T.norm, a, cache=False)
@@ -103,7 +129,9 @@ def test_nests_of_other_clusters_stay():
     ("n%32/16", "n%30/16", "breaks the law 'digits': a loop above counts n in steps of 32, so the next one is over n%32"),
     ("S1: k  ", "S1: ", "breaks the law 'digits': no loop is over k"),
     ("m/5", "m/5 on cores", "breaks the law 'cores'"),
-    ("n%8 lanes\n        S1", "n%8\n        S1", "breaks the law 'order'"),
+    ("n%8 lanes\n        S1", "n%8\n        S1", "breaks the law 'unrolled'"),
+    ("S1: k  m%5 unrolled", "S1: m%5 unrolled  k", "breaks the law 'order': serial loops over its own iterators stand above all other loops"),
+    ("keep C", "keep C\n  keep C", "breaks the law 'keep': 'C' is staged twice"),
     ("keep C", "keep Q", "there is no tensor 'Q' to stage"),
     ("nest of S0, S1", "nest of S0, S7", "no loops hold the statements S0, S7 together"),
     ("copy B", "copy A", "cannot be copied in panels"),

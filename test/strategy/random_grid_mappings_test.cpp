@@ -12,7 +12,7 @@
 #include "tc/polyhedral/generate/generate.h"
 #include "tc/polyhedral/map_grid/map_to_grid.h"
 #include "tc/polyhedral/nest/check_nest.h"
-#include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/grid_mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/schedule.h"

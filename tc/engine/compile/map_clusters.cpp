@@ -7,10 +7,10 @@
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
+#include "tc/polyhedral/map_cpu/check_cpu_nest.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/map_cpu/ragged_lanes.h"
-#include "tc/polyhedral/nest/mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/strategy/construct/construct.h"
@@ -84,16 +84,25 @@ void leave_alone(CompileState& state, LaunchState& launch, std::size_t i) {
                   str("the loops of ", names_of(launch.clusters[i]), " are neither tiled nor parallel nor vectors"));
   on.clusters[i].left_alone = true;
   on.mapping->clusters[i] = {};
+  on.nests[i] = {};
 }
 
-/// Where the passes begin: each cluster with its mapping, and the scop without any.
+/// The nest of cluster number \p i is \p nest, and its passes begin.
+void take_nest(LaunchState& launch, std::size_t i, polyhedral::Nest nest) {
+  auto& on = launch.cpu();
+  const auto& view = launch.clusters[i];
+  on.nests[i] = std::move(nest);
+  on.clusters[i].cluster = {view, polyhedral::nest_space(*on.unmapped, view), on.nests[i], on.mapping->buffer_bytes};
+}
+
+/// Where the passes begin: the scop and its clusters without nests.
 void begin_passes(CompileState& state, LaunchState& launch) {
   auto& on = launch.cpu();
-  on.clusters.clear();
-  for (std::size_t i = 0; i < launch.clusters.size(); ++i)
-    on.clusters.push_back(
-        {{launch.clusters[i], on.mapping->clusters[i], on.mapping->buffer_bytes}, state.mapping.quota});
   on.unmapped.emplace(*launch.scop);
+  on.nests.assign(launch.clusters.size(), {});
+  on.clusters.clear();
+  for (const auto& view : launch.clusters)
+    on.clusters.push_back({{view, {}, {}, on.mapping->buffer_bytes}, state.mapping.quota});
 }
 
 /// The search that the options ask for; nothing where rules decide, as where options name sizes or iterators.
@@ -139,10 +148,11 @@ void choose(CompileState& state, std::size_t index) {
   begin_passes(state, launch);
   for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
     auto& progress = on.clusters[i];
+    const auto& view = launch.clusters[i];
     auto& chosen = on.mapping->clusters[i];
     bool done = within_quota(state, *launch.scop, "map", progress.quota, [&] {
-      chosen = polyhedral::without_ragged_lanes(*launch.scop, choose_cluster(state, *launch.scop, launch.clusters[i]));
-      progress.cluster = {launch.clusters[i], chosen, on.mapping->buffer_bytes};
+      chosen = polyhedral::without_ragged_lanes(*launch.scop, choose_cluster(state, *launch.scop, view));
+      take_nest(launch, i, polyhedral::nest_of(*launch.scop, view, chosen));
     });
     if (!done) leave_alone(state, launch, i);
   }
@@ -156,6 +166,8 @@ void replace_mapping(CompileState& state, std::size_t index, const std::string& 
   launch.cpu().mapping.emplace(std::move(mapping));
   launch.has_own_mapping = true;
   begin_passes(state, launch);
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+    take_nest(launch, i, polyhedral::nest_of(*launch.scop, launch.clusters[i], launch.cpu().mapping->clusters[i]));
 }
 
 std::string print_choice(const LaunchState& launch) {
@@ -163,7 +175,7 @@ std::string print_choice(const LaunchState& launch) {
 }
 
 polyhedral::Nest nest_of_cluster(const LaunchState& launch, std::size_t cluster) {
-  return polyhedral::nest_of(*launch.scop, launch.clusters[cluster], launch.cpu().mapping->clusters[cluster]);
+  return launch.cpu().nests.at(cluster);
 }
 
 /// The choice as nests; nothing where a quota ran out before.
@@ -171,16 +183,16 @@ std::string print_choice_as_nests(const LaunchState& launch) {
   return launch.cpu().mapping ? print_nests(launch, nest_of_cluster) : std::string();
 }
 
-/// Takes the mappings of the clusters that \p text has a nest for; the others stay as they were chosen.
+/// Takes the nests that \p text has for clusters; the others stay as they were chosen.
 void take_nests(CompileState& state, std::size_t index, const std::string& text, NamesOfNest names_of) {
   auto& launch = state.launches[index];
   if (!launch.dependences || !launch.cpu().mapping)
     throw OptionsError("the nests that were given come too late: a quota ran out");
-  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster, names_of))
-    launch.cpu().mapping->clusters[number] = polyhedral::mapping_of(*launch.scop, launch.clusters[number], names, nest);
-  polyhedral::check_mapping({*launch.scop, launch.clusters}, *launch.cpu().mapping);
+  for (auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster, names_of)) {
+    polyhedral::check_cpu_nest(*launch.scop, launch.clusters[number], names, nest);
+    take_nest(launch, number, std::move(nest));
+  }
   launch.has_own_mapping = true;
-  begin_passes(state, launch);
 }
 
 /// One pass for one cluster. What a mapping that was given makes impossible is an OptionsError.
@@ -212,7 +224,7 @@ void redo(LaunchState& launch, std::size_t pass, std::size_t end) {
   const auto& passes = polyhedral::cpu_passes();
   launch.scop.emplace(*on.unmapped);
   for (std::size_t i = 0; i < on.clusters.size(); ++i)
-    on.clusters[i].cluster = {launch.clusters[i], on.mapping->clusters[i], on.mapping->buffer_bytes};
+    if (!on.clusters[i].left_alone) take_nest(launch, i, on.nests[i]);
   for (std::size_t p = 0; p <= pass; ++p) {
     for (std::size_t i = 0; i < (p < pass ? on.clusters.size() : end); ++i)
       if (!on.clusters[i].left_alone) run_pass(launch, passes[p], on.clusters[i].cluster);

@@ -9,7 +9,7 @@
 #include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
-#include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/grid_mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"

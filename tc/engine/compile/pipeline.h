@@ -39,11 +39,12 @@ struct ClusterProgress {
 
 /// State of a launch on a CPU: one function, with outer loops that run on a pool of threads.
 struct CpuLaunch {
-  std::optional<polyhedral::Mapping> mapping;          ///< choose; absent if nothing can be mapped
-  std::vector<ClusterProgress> clusters;               ///< choose, then each pass; removed after map
-  std::optional<polyhedral::Scop> unmapped;            ///< choose: the input of the first pass; removed after map
-  std::optional<polyhedral::Ast> ast;                  ///< generate
-  std::set<std::string> streamed;                      ///< raise: tensors that are stored past the caches
+  std::optional<polyhedral::Mapping> mapping;  ///< choose: by rules or a search; absent if nothing can be mapped
+  std::vector<polyhedral::Nest> nests;         ///< choose, nest: of each cluster, realised by the passes
+  std::vector<ClusterProgress> clusters;       ///< choose, then each pass; removed after map
+  std::optional<polyhedral::Scop> unmapped;    ///< choose: the input of the first pass; removed after map
+  std::optional<polyhedral::Ast> ast;          ///< generate
+  std::set<std::string> streamed;              ///< raise: tensors that are stored past the caches
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise, then each pass over statements
   cpu::ObjectCode code;                                ///< emit
 };

@@ -23,7 +23,7 @@ std::optional<double> price_launch(const LaunchState& launch, const strategy::Op
   for (std::size_t c = 0; c < launch.clusters.size(); ++c) {
     if (on.clusters[c].left_alone) return std::nullopt;
     const strategy::PricedCluster cluster(*launch.scop, launch.clusters[c], target, bodies);
-    seconds += strategy::price(cluster, on.mapping->clusters[c], on.mapping->buffer_bytes).seconds;
+    seconds += strategy::price(cluster, on.nests[c], on.mapping->buffer_bytes).seconds;
   }
   return seconds;
 }

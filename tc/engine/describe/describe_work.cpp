@@ -12,6 +12,7 @@
 #include "tc/engine/compile/price_function.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/nest/branch_points.h"
 
 namespace tc::engine {
 namespace {
@@ -46,7 +47,10 @@ double mean_lanes(const CompileState& state) {
       double count = 1;
       for (const auto& range : polyhedral::box(statement.domain)) count *= static_cast<double>(range.extent());
       int lanes = 1;
-      for (const auto& cluster : on->mapping->clusters) lanes = std::max(lanes, cluster.statement(statement.id).lanes);
+      for (const auto& nest : on->nests)
+        for (const auto& branch : nest.branches)
+          if (branch.statement == statement.id && !branch.loops.empty())
+            lanes = std::max(lanes, branch.loops.back().lanes);
       instances += count;
       vectors += count / lanes;
     }
@@ -60,7 +64,7 @@ void add_traffic(const CompileState& state, WorkReport& report) {
   for (const auto& launch : state.launches) {
     if (!launch.scop || launch.scop->schedule.is_null() || launch.scop->schedule.domain().is_empty()) continue;
     if (const auto* on = std::get_if<CpuLaunch>(&launch.on); on && on->mapping)
-      for (const auto& cluster : on->mapping->clusters) report.parallel |= cluster.parallel;
+      for (const auto& nest : on->nests) report.parallel |= polyhedral::is_on_cores(nest);
     polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
     try {
       add(*report.traffic, strategy::predict_traffic(*launch.scop, state.target));
@@ -83,8 +87,8 @@ std::vector<strategy::Price> prices_of(const CompileState& state) {
     polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
     try {
       for (std::size_t i = 0; i < launch.clusters.size(); ++i)
-        result.push_back(strategy::price({*launch.scop, launch.clusters[i], state.target, bodies},
-                                         on->mapping->clusters[i], on->mapping->buffer_bytes));
+        result.push_back(strategy::price({*launch.scop, launch.clusters[i], state.target, bodies}, on->nests[i],
+                                         on->mapping->buffer_bytes));
     } catch (const isl::exception&) {
       return {};
     }

@@ -52,7 +52,7 @@ class ClusterNests {
         names_(polyhedral::positional_nest_names(scop_, cluster_)),
         bodies_(body_operations(*state.program)) {
     if (const auto* on = std::get_if<CpuLaunch>(&launch.on))
-      add_of_processor(on->mapping->clusters[number], on->mapping->buffer_bytes, count);
+      add_of_processor(*on, number, count);
     else
       add_of_grid(launch.grid().mapping->clusters[number], count);
   }
@@ -60,31 +60,33 @@ class ClusterNests {
   std::vector<PricedNest> take() { return std::move(result_); }
 
  private:
-  template <typename Nests, typename Mapping, typename Price>
-  void add(const Nests& nests, const Mapping& mapping, const Price& price) {
-    auto text = polyhedral::to_string(nest_of(nests, mapping), names_);
+  template <typename Price>
+  void add(const polyhedral::Nest& nest, const Price& price) {
+    auto text = polyhedral::to_string(nest, names_);
     const auto is_it = [&](const PricedNest& known) { return known.text == text; };
     if (std::none_of(result_.begin(), result_.end(), is_it)) result_.push_back(priced(std::move(text), price));
   }
 
-  void add_of_processor(const polyhedral::ClusterMapping& chosen, std::int64_t bytes, std::size_t count) {
+  void add_of_processor(const CpuLaunch& on, std::size_t number, std::size_t count) {
+    const auto& chosen = on.mapping->clusters[number];
+    const auto bytes = on.mapping->buffer_bytes;
     auto options = state_.mapping;
     if (cluster_.in_strips()) options.parallel = false;
     const strategy::MappingSpace space(scop_, cluster_, state_.target, options, bodies_);
-    add(space.prices.nests, chosen, price(space.prices, chosen, bytes));
+    add(on.nests[number], price(space.prices, on.nests[number], bytes));
     std::vector<strategy::MappingState> starts{state_of(space, chosen)};
     std::erase_if(starts, [&](const auto& start) { return !is_possible(space, start); });
     for (const auto& found : cheapest_mappings(space, bytes, starts, count))
       if (polyhedral::without_ragged_lanes(scop_, found.mapping) == found.mapping)
-        add(space.prices.nests, found.mapping, found.price);
+        add(nest_of(space.prices.nests, found.mapping), found.price);
   }
 
   void add_of_grid(const polyhedral::GridClusterMapping& chosen, std::size_t count) {
     const strategy::PricedCluster prices(scop_, cluster_, state_.target, bodies_);
-    add(prices.nests, chosen, grid_price(prices, chosen));
+    add(nest_of(prices.nests, chosen), grid_price(prices, chosen));
     for (const auto& found :
          strategy::cheapest_grid_candidates(scop_, cluster_, state_.target, state_.mapping, bodies_, count))
-      add(prices.nests, found.mapping, found.price);
+      add(nest_of(prices.nests, found.mapping), found.price);
   }
 
   const CompileState& state_;

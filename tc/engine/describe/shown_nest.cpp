@@ -88,24 +88,19 @@ class Shower {
   const polyhedral::NestNames names_;
 };
 
-/// The nests of the clusters that \p mapping maps.
-template <typename Mapping>
-std::vector<ShownNest> shown_clusters(const LaunchState& launch, const Mapping& mapping) {
-  std::vector<ShownNest> result;
-  for (std::size_t i = 0; i < launch.clusters.size(); ++i)
-    result.push_back(
-        Shower(launch, i, polyhedral::nest_of(*launch.scop, launch.clusters[i], mapping.clusters[i])).run());
-  return result;
-}
-
 }  // namespace
 
 std::vector<ShownNest> shown_nests(const LaunchState& launch) {
-  if (!launch.scop) return {};
-  if (const auto* cpu = std::get_if<CpuLaunch>(&launch.on))
-    return cpu->mapping ? shown_clusters(launch, *cpu->mapping) : std::vector<ShownNest>();
-  const auto& mapping = launch.grid().mapping;
-  return mapping ? shown_clusters(launch, *mapping) : std::vector<ShownNest>();
+  std::vector<ShownNest> result;
+  if (!launch.scop) return result;
+  if (const auto* cpu = std::get_if<CpuLaunch>(&launch.on)) {
+    for (std::size_t i = 0; i < cpu->nests.size(); ++i) result.push_back(Shower(launch, i, cpu->nests[i]).run());
+  } else if (const auto& mapping = launch.grid().mapping) {
+    for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+      result.push_back(
+          Shower(launch, i, polyhedral::nest_of(*launch.scop, launch.clusters[i], mapping->clusters[i])).run());
+  }
+  return result;
 }
 
 }  // namespace tc::engine

@@ -3,9 +3,10 @@
 namespace tc::polyhedral {
 
 StatementMapping ClusterState::statement(const std::string& id) const {
-  for (const auto& candidate : added)
-    if (candidate.id == id) return candidate;
-  return mapping.statement(id);
+  for (const auto* list : {&added, &statements})
+    for (const auto& candidate : *list)
+      if (candidate.id == id) return candidate;
+  return {id};
 }
 
 }  // namespace tc::polyhedral

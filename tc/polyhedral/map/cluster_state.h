@@ -7,19 +7,21 @@
 
 namespace tc::polyhedral {
 
-/// A cluster whose mapping is being carried out: what was decided, which no pass changes, and what passes leave for those
+/// A cluster while passes carry out its nest: how statements run, which no pass changes, and what passes leave for those
 /// behind them.
 struct ClusterState {
-  ClusterState() = default;
-  ClusterState(const ClusterMapping& decision) : mapping(decision), temporaries(decision.staged) {}
+  bool has_band = false;                     ///< the cluster has an outer band
+  std::vector<StatementMapping> statements;  ///< how those of the program run; one that is missing is scalar
+  ReductionBlock reduction;
+  DotMapping dot;
+  StatementMapping copies;  ///< of the copies that passes add; `iterator` is a member of the outer band
 
-  ClusterMapping mapping;
-  std::vector<StatementMapping> added;  ///< how the statements run that passes added
+  std::vector<StatementMapping> added = {};  ///< how the statements run that passes added
   /// What stays in buffers while a tile runs: the staged tensors, then the temporaries that took their place
   /// (stage_tensor), and the sums of reduction blocks (block_reduction).
-  std::vector<std::string> temporaries;
+  std::vector<std::string> temporaries = {};
   /// Statements that start and join a block of the reduction (block_reduction); their last iterator counts the blocks.
-  std::vector<std::string> counting_blocks;
+  std::vector<std::string> counting_blocks = {};
 
   /// How statement \p id runs, scalar by default.
   StatementMapping statement(const std::string& id) const;

@@ -30,7 +30,7 @@ void for_each_vector_access(const Buffered& of, const Function& function) {
 
 /// Are elements of the tensor laid out side by side for the instruction that sums them?
 bool feeds_dot_product(const Buffered& of) {
-  const auto& dot = of.cluster.mapping.dot;
+  const auto& dot = of.cluster.dot;
   if (dot.iterator < 0) return false;
   const auto& reads = of.scop.statement(dot.statement).reads;
   return std::any_of(reads.begin(), reads.end(), [&](const Access& read) { return touches(read, of.tensor.name); });

@@ -185,7 +185,7 @@ class Privatiser {
 
 std::vector<int> place_of(const Scop& scop, const std::vector<int>& cluster_path, const std::string& id,
                           const ClusterState& cluster) {
-  return path_of(alone(node_at(scop.schedule, cluster_path), id, !cluster.mapping.members.empty()));
+  return path_of(alone(node_at(scop.schedule, cluster_path), id, cluster.has_band));
 }
 
 }  // namespace
@@ -226,8 +226,8 @@ PrivateParts privatise_parts(const Scop& scop, const std::string& id, const std:
 }
 
 Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterState& cluster) {
-  const auto& choice = cluster.mapping.reduction;
-  const auto& copies = cluster.mapping.copies;
+  const auto& choice = cluster.reduction;
+  const auto& copies = cluster.copies;
   Kept kept(scop.statement(choice.statement));
   const auto& range = kept.box[choice.iterator];
   auto count = ceil_div(range.extent(), choice.size);
@@ -236,11 +236,11 @@ Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, Clu
   auto place = place_of(scop, cluster_path, choice.statement, cluster);
   auto result = privatiser.run(place);
   cluster.temporaries.push_back(privatiser.tensor().name);
-  const auto members = band_members(node_at(scop.schedule, cluster_path));
   for (const auto& id : privatiser.added) {
     cluster.counting_blocks.push_back(id);
     if (copies.iterator < 0) continue;
-    auto iterator = only_iterator(members[copies.iterator], scop.statement(choice.statement).domain);
+    const auto members = band_members(node_at(scop.schedule, cluster_path));
+    auto iterator = only_iterator(members.at(copies.iterator), scop.statement(choice.statement).domain);
     auto position = std::find(kept.kept.begin(), kept.kept.end(), iterator);
     if (position == kept.kept.end()) continue;
     cluster.added.push_back({id, static_cast<int>(position - kept.kept.begin()), copies.lanes});

@@ -48,7 +48,7 @@ struct PrivateParts {
 PrivateParts privatise_parts(const Scop& scop, const std::string& id, const std::vector<std::string>& index,
                              const std::vector<std::int64_t>& count, bool parts_first = false);
 
-/// Gives the reduction cluster.mapping.reduction an accumulator for each of its blocks, which the loop of reduction_blocks
+/// Gives the reduction cluster.reduction an accumulator for each of its blocks, which the loop of reduction_blocks
 /// (inserted by tile_cluster) then runs one after the other.
 ///
 ///   before  U[i, k]: C[i] += ...              after  U_identity[i, w]: parts_U[i, w] = 0

@@ -147,7 +147,7 @@ constexpr int least_lanes = 4;
 /// tensor has side by side.
 void map_copy(const Scop& scop, const Addition& copy, const Statement& host, const isl::schedule_node& band,
               ClusterState& cluster) {
-  const auto& copies = cluster.mapping.copies;
+  const auto& copies = cluster.copies;
   if (copies.iterator < 0) return;
   auto iterator = only_iterator(band_members(band)[copies.iterator], host.domain);
   auto kept = kept_dimensions(host);

@@ -31,10 +31,10 @@ Path place_of(const Scop& scop, const Path& inside) {
 ClusterState joined(const std::vector<CpuCluster*>& clusters) {
   ClusterState result;
   for (const auto* cluster : clusters) {
-    const auto& mapping = cluster->state.mapping;
-    result.added.insert(result.added.end(), cluster->state.added.begin(), cluster->state.added.end());
-    result.added.insert(result.added.end(), mapping.statements.begin(), mapping.statements.end());
-    if (result.mapping.dot.iterator < 0) result.mapping.dot = mapping.dot;
+    const auto& state = cluster->state;
+    result.added.insert(result.added.end(), state.added.begin(), state.added.end());
+    result.statements.insert(result.statements.end(), state.statements.begin(), state.statements.end());
+    if (result.dot.iterator < 0) result.dot = state.dot;
   }
   return result;
 }
@@ -46,9 +46,8 @@ void move_below(Path& path, const Path& place, std::size_t count) {
 }
 
 void move_below(CpuCluster& cluster, const Path& place, std::size_t count) {
-  auto& places = cluster.places;
-  for (auto* path : {&cluster.view.path, &places.start, &places.first, &places.copies, &places.block, &places.inside})
-    move_below(*path, place, count);
+  move_below(cluster.view.path, place, count);
+  for (auto& path : cluster.places.below) move_below(path, place, count);
 }
 
 }  // namespace

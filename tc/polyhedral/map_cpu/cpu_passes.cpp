@@ -8,7 +8,9 @@
 #include "tc/polyhedral/map_cpu/isolate_whole_points.h"
 #include "tc/polyhedral/map_cpu/mark_parallel.h"
 #include "tc/polyhedral/map_cpu/pack_reads.h"
+#include "tc/polyhedral/map_cpu/tile_cluster.h"
 #include "tc/polyhedral/map_cpu/vectorise.h"
+#include "tc/polyhedral/nest/branch_points.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -25,25 +27,27 @@ bool reduces(const Scop& scop, const StatementMapping& choice) {
 
 Scop privatise_lanes(const Scop& scop, CpuCluster& cluster) {
   auto result = scop;
-  for (const auto& choice : cluster.state.mapping.statements)
+  const auto statements = cluster.state.statements;
+  for (const auto& choice : statements)
     if (reduces(result, choice)) result = privatise_reduction(result, cluster.view.path, choice, cluster.state);
   return result;
 }
 
 Scop block_reductions(const Scop& scop, CpuCluster& cluster) {
-  if (cluster.state.mapping.reduction.iterator < 0) return scop;
+  if (cluster.state.reduction.iterator < 0) return scop;
   return block_reduction(scop, cluster.view.path, cluster.state);
 }
 
 Scop stage_tensors(const Scop& scop, CpuCluster& cluster) {
   auto result = scop;
-  for (const auto& tensor : cluster.state.mapping.staged)
-    result = stage_tensor(result, cluster.view.path, tensor, cluster.state);
+  for (const auto& step : cluster.nest.trunk)
+    if (const auto* keep = std::get_if<NestKeep>(&step.what))
+      result = stage_tensor(result, cluster.view.path, keep->tensor, cluster.state);
   return result;
 }
 
 Scop tile(const Scop& scop, CpuCluster& cluster) {
-  auto tiled = tile_cluster(scop, cluster.view, cluster.state);
+  auto tiled = tile_cluster(scop, cluster);
   cluster.places = tiled.places;
   auto result = scop;
   result.schedule = tiled.schedule;
@@ -53,10 +57,16 @@ Scop tile(const Scop& scop, CpuCluster& cluster) {
 
 /// Where the buffers of a tile are allocated: outside the loops that isl may cut into several, inside those that run in
 /// parallel, past the packed copies.
-const std::vector<int>& buffers_at(const TilePlaces& places, const ClusterMapping& mapping) {
-  bool below_blocks = false, any = mapping.reduction.iterator >= 0;
-  for (const auto& pack : mapping.packed) (pack.below_blocks ? below_blocks : any) = true;
-  return below_blocks ? places.block : any ? places.copies : places.first;
+const std::vector<int>& buffers_at(const CpuCluster& cluster) {
+  const auto& trunk = cluster.nest.trunk;
+  std::size_t step = 0;
+  for (std::size_t i = 0; i < trunk.size(); ++i) {
+    const auto* loop = std::get_if<NestLoop>(&trunk[i].what);
+    if (loop ? loop->place == NestPlace::Cores || loop->with_private_sums
+             : std::holds_alternative<NestCopy>(trunk[i].what))
+      step = i + 1;
+  }
+  return cluster.places.at(step);
 }
 
 /// Appends the paths to the bodies of loops below \p node that several statements share, innermost first.
@@ -74,22 +84,20 @@ void append_shared_bodies(const isl::schedule_node& node, std::vector<std::vecto
 Scop contract_temporaries(const Scop& scop, CpuCluster& cluster) {
   auto result = scop;
   std::vector<std::vector<int>> bodies;
-  append_shared_bodies(node_at(scop.schedule, cluster.places.inside), bodies);
+  append_shared_bodies(node_at(scop.schedule, cluster.places.inside()), bodies);
   for (const auto& body : bodies)
     result = contract(result, body, body, cluster.state, cluster.state.temporaries, cluster.buffer_bytes);
-  return contract(result, cluster.places.inside, buffers_at(cluster.places, cluster.state.mapping), cluster.state,
-                  cluster.state.temporaries, cluster.buffer_bytes);
+  return contract(result, cluster.places.inside(), buffers_at(cluster), cluster.state, cluster.state.temporaries,
+                  cluster.buffer_bytes);
 }
 
-Scop vectorise_points(const Scop& scop, CpuCluster& cluster) {
-  return vectorise(scop, cluster.view.path, cluster.state);
-}
+Scop vectorise_points(const Scop& scop, CpuCluster& cluster) { return vectorise(scop, cluster); }
 
 Scop mark_outermost(const Scop& scop, CpuCluster& cluster) {
-  if (!cluster.state.mapping.parallel || !cluster.places.has_outermost()) return scop;
+  if (!is_on_cores(cluster.nest)) return scop;
   auto result = scop;
   for (const auto& band : cluster.copied_once) result.schedule = mark_parallel(result.schedule, band);
-  result.schedule = mark_parallel(result.schedule, cluster.places.start);
+  result.schedule = mark_parallel(result.schedule, cluster.places.start());
   return result;
 }
 

@@ -22,8 +22,7 @@ constexpr std::int64_t group = 8;
 /// One copy: its statement, its temporary and its loops, as texts over the iterators' names.
 class Packer {
  public:
-  Packer(const Scop& scop, const PackMapping& choice, const std::vector<FixedLoop>& fixed,
-         const ClusterMapping& cluster)
+  Packer(const Scop& scop, const PackMapping& choice, const std::vector<FixedLoop>& fixed, const ClusterState& cluster)
       : scop_(scop),
         choice_(choice),
         statement_(scop.statement(choice.statement)),
@@ -332,7 +331,7 @@ std::vector<int> index_iterators(const Statement& statement, int read) {
 
 Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice,
           const std::vector<FixedLoop>& fixed, ClusterState& cluster) {
-  return Packer(scop, choice, fixed, cluster.mapping).run(place, cluster);
+  return Packer(scop, choice, fixed, cluster).run(place, cluster);
 }
 
 }  // namespace tc::polyhedral

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tc/base/error.h"
-#include "tc/base/str.h"
 #include "tc/polyhedral/map/contract.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 
@@ -11,11 +9,6 @@ namespace tc::polyhedral {
 namespace {
 
 using Path = std::vector<int>;
-
-/// Where the copy \p choice is made.
-Path& place_of(const PackMapping& choice, TilePlaces& places) {
-  return choice.once ? places.start : choice.below_blocks ? places.block : places.copies;
-}
 
 /// From \p place down through the marks there to what follows the copy in the sequence below them.
 Path way_past_copy(const Scop& scop, const Path& place) {
@@ -38,46 +31,46 @@ Path band_of_copy(Path place, const Path& past_copy) {
   return place;
 }
 
-const ClusterStatement& reader(const ClusterView& cluster, const PackMapping& choice) {
-  for (const auto& entry : cluster.statements)
-    if (entry.id == choice.statement) return entry;
-  throw InternalError(str("no statement '", choice.statement, "' in the cluster whose read is packed"));
-}
-
-/// The loops above the copy \p choice.
-std::vector<FixedLoop> fixed_loops(const CpuCluster& cluster, const PackMapping& choice) {
+/// The loops above step \p step of the trunk, which copies for \p reader: of each iterator the innermost.
+std::vector<FixedLoop> fixed_loops(const CpuCluster& cluster, const NestCopy& copy, std::size_t step) {
   std::vector<FixedLoop> result;
-  const auto& [id, outer, inner, around] = reader(cluster.view, choice);
-  for (int iterator : around) result.push_back({iterator, 1});
-  if (choice.once) return result;
-  const auto& mapping = cluster.state.mapping;
-  for (std::size_t i = 0; i < mapping.members.size(); ++i) {
-    const auto& size = mapping.members[i];
-    int member = static_cast<int>(i);
-    bool blocked = size.block > 0 && size.block < cluster.view.members[i].extent();
-    auto loops = (member == mapping.outermost) + std::count(mapping.above.begin(), mapping.above.end(), member);
-    if (loops == 0 && choice.below_blocks && blocked) loops = 1;
-    if (outer[i] >= 0 && loops > 0) result.push_back({outer[i], blocked && loops == 1 ? size.block : size.points});
+  for (int iterator : cluster.view.statements.at(static_cast<std::size_t>(copy.statement)).around)
+    result.push_back({iterator, 1});
+  for (std::size_t i = 0; i < step; ++i) {
+    const auto* loop = std::get_if<NestLoop>(&cluster.nest.trunk[i].what);
+    const int iterator = loop ? cluster.space.iterator(loop->digit.index, copy.statement) : -1;
+    if (iterator < 0) continue;
+    std::erase_if(result, [&](const FixedLoop& above) { return above.iterator == iterator; });
+    result.push_back({iterator, loop->digit.step});
   }
-  if (mapping.reduction.iterator >= 0 && mapping.reduction.statement == choice.statement)
-    result.push_back({mapping.reduction.iterator, mapping.reduction.size});
   return result;
 }
 
-/// Makes the copy \p choice at its place; the places then lead past it.
-Scop add_copy(const Scop& scop, CpuCluster& cluster, const PackMapping& choice) {
-  const Path place = place_of(choice, cluster.places);
+bool has_loop_above(const Nest& nest, std::size_t step) {
+  return std::any_of(nest.trunk.begin(), nest.trunk.begin() + static_cast<std::ptrdiff_t>(step),
+                     [](const NestStep& above) { return std::holds_alternative<NestLoop>(above.what); });
+}
+
+/// Makes the copy \p copy, step \p step of the trunk; the places then lead past it.
+Scop add_copy(const Scop& scop, CpuCluster& cluster, const NestCopy& copy, std::size_t step) {
+  const Path place = cluster.places.at(step);
+  const bool once = !has_loop_above(cluster.nest, step);
+  const PackMapping choice{.statement = cluster.nest.branches.at(static_cast<std::size_t>(copy.statement)).statement,
+                           .read = copy.read,
+                           .panel = copy.panel,
+                           .size = copy.size,
+                           .panel_last = copy.panel_last,
+                           .lanes = copy.lanes,
+                           .once = once};
   auto state = cluster.state;
-  auto result = pack(scop, place, choice, fixed_loops(cluster, choice), state);
+  auto result = pack(scop, place, choice, fixed_loops(cluster, copy, step), state);
   auto temporary = result.tensors.back().name;
   result = contract(result, place, place, state, {temporary}, 0);
   if (result.tensors.back().storage != Tensor::Storage::Local) return scop;
   cluster.state = state;
   auto past_copy = way_past_copy(result, place);
-  if (choice.once) cluster.copied_once.push_back(band_of_copy(place, past_copy));
-  auto& places = cluster.places;
-  for (auto* path : {&places.start, &places.first, &places.copies, &places.block, &places.inside})
-    step_past(*path, place, past_copy);
+  if (once) cluster.copied_once.push_back(band_of_copy(place, past_copy));
+  for (auto& path : cluster.places.below) step_past(path, place, past_copy);
   return result;
 }
 
@@ -85,10 +78,9 @@ Scop add_copy(const Scop& scop, CpuCluster& cluster, const PackMapping& choice) 
 
 Scop pack_reads(const Scop& scop, CpuCluster& cluster) {
   auto result = scop;
-  auto& places = cluster.places;
-  for (auto* place : {&places.start, &places.copies, &places.block})
-    for (const auto& choice : cluster.state.mapping.packed)
-      if (&place_of(choice, places) == place) result = add_copy(result, cluster, choice);
+  for (std::size_t step = 0; step < cluster.nest.trunk.size(); ++step)
+    if (const auto* copy = std::get_if<NestCopy>(&cluster.nest.trunk[step].what))
+      result = add_copy(result, cluster, *copy, step);
   return result;
 }
 

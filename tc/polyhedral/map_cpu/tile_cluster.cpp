@@ -6,6 +6,7 @@
 #include "tc/polyhedral/core/isolate.h"
 #include "tc/polyhedral/core/loops.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
+#include "tc/polyhedral/nest/branch_points.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -20,10 +21,10 @@ struct Loop {
 };
 using Loops = std::vector<Loop>;
 
-/// Point loops at every leaf below \p node, and tiles for the inner loops that become lanes.
+/// Point loops at every leaf below \p node, and tiles for the inner loops that have points.
 class Sinker {
  public:
-  Sinker(const Scop& scop, const ClusterState& cluster) : scop_(scop), cluster_(cluster), mapping_(cluster.mapping) {}
+  Sinker(const Scop& scop, const CpuCluster& cluster) : scop_(scop), cluster_(cluster) {}
 
   schedule_node sink(schedule_node node, const Loops& points) const {
     if (node.isa<isl::schedule_node_leaf>()) return insert_loops(node, points);
@@ -33,19 +34,22 @@ class Sinker {
   }
 
  private:
-  /// Iterations of member \p index of a band above \p ids that are sunk; 1 when none is.
-  std::int64_t points_of(const union_pw_aff& index, const std::vector<std::string>& ids) const {
+  /// Iterations of member \p index of a band above \p ids that are points; 1 when none is.
+  std::int64_t points_of_member(const union_pw_aff& index, const std::vector<std::string>& ids) const {
     std::int64_t result = 1;
     for (const auto& id : ids) {
-      const auto& dot = mapping_.dot;
-      if (id == dot.statement && only_iterator(index, scop_.statement(id).domain) == dot.iterator)
-        result = std::int64_t{dot.width} * dot.steps;
-      const auto& window = mapping_.window;
-      if (id == window.statement && only_iterator(index, scop_.statement(id).domain) == window.iterator)
-        result = window.width;
-      auto statement = cluster_.statement(id);
-      if (statement.iterator >= 0 && only_iterator(index, scop_.statement(id).domain) == statement.iterator)
-        result = std::max<std::int64_t>(result, std::int64_t{statement.lanes} * statement.unroll);
+      const auto added = cluster_.state.statement(id);
+      const int iterator = only_iterator(index, scop_.statement(id).domain);
+      const int number = cluster_.space.position(id);
+      if (iterator < 0) continue;
+      if (number < 0) {
+        if (added.iterator == iterator)
+          result = std::max<std::int64_t>(result, std::int64_t{added.lanes} * added.unroll);
+        continue;
+      }
+      const NestIndex own{number, iterator};
+      result = std::max(result, points_along(cluster_.nest.branches.at(static_cast<std::size_t>(number)), own,
+                                             cluster_.space.extent(own)));
     }
     return result;
   }
@@ -58,7 +62,7 @@ class Sinker {
     std::vector<std::string> full;
     bool changed = false;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      auto size = points_of(members[i], ids);
+      auto size = points_of_member(members[i], ids);
       if (size == 1) {
         tiles.push_back({members[i], coincident[i]});
         continue;
@@ -83,141 +87,165 @@ class Sinker {
   }
 
   const Scop& scop_;
-  const ClusterState& cluster_;
-  const ClusterMapping& mapping_;
+  const CpuCluster& cluster_;
 };
 
-/// The bands that take the place of the outer band, outermost first, and the points below them.
-class OuterTiles {
+/// The bands of the trunk's loops, outermost first, and the points of members below them.
+class TrunkBands {
  public:
-  OuterTiles(const Scop& scop, const schedule_node& band, const ClusterView& cluster, const ClusterState& state)
-      : mapping_(state.mapping) {
-    auto members = band_members(band);
-    for (std::size_t i = 0; i < members.size(); ++i)
-      splits_.push_back(split(static_cast<int>(i), members[i], cluster.members[i], band));
-    if (mapping_.outermost >= 0) take_first(mapping_.outermost, outermost);
-    for (int member : mapping_.above) take_first(member, above);
-    if (mapping_.reduction.iterator >= 0)
-      above.push_back({reduction_blocks(scop, band, mapping_.reduction, state.counting_blocks), false});
-    for (auto& split : splits_) take(split.block, blocks);
-    for (auto& split : splits_) take_tile(split);
-    for (const auto& split : splits_)
-      if (tiles.empty() && split.separate) tiles.push_back({{{split.first_tile, true}}, {}});
-    separate_full_tiles(isl_schedule_node_get_schedule_depth(band.get()));
-  }
-
-  /// A band of loops over tiles and the conditions for full ones: each member with partial tiles starts a band of its
-  /// own, so that their combinations are separated too.
-  struct TileBand {
+  struct Band {
     Loops loops;
-    std::vector<std::string> full;
+    std::vector<std::string> full = {};  ///< conditions of full tiles
+    bool last_digits = true;             ///< all of its loops are over the last digits of members in the trunk
   };
 
-  Loops outermost, above, blocks, points;
-  std::vector<TileBand> tiles;
+  TrunkBands(const Scop& scop, const schedule_node& node, const CpuCluster& cluster) : trunk_(cluster.nest.trunk) {
+    const auto functions = cluster.state.has_band ? band_members(node) : std::vector<union_pw_aff>();
+    for (std::size_t m = 0; m < functions.size(); ++m) {
+      const auto& range = cluster.view.members[m];
+      members_.push_back({.rest = from_origin(functions[m], range.min, instances_at(node)),
+                          .extent = extent_text(range, functions[m], instances_at(node))});
+    }
+    for (const auto& step : trunk_)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index.statement < 0)
+        ++member(*loop).digits_left;
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      members_[m].has_points = has_points(cluster.nest, static_cast<int>(m));
+      members_[m].separate = is_separate(static_cast<int>(m), cluster.view.members[m]);
+    }
+    for (const auto& step : trunk_) add(scop, node, cluster.state, step);
+    above.push_back(bands.size());
+    for (const auto& each : members_)
+      if (each.has_points) points.push_back({each.rest, true});
+    separate_full_tiles(isl_schedule_node_get_schedule_depth(node.get()));
+  }
+
+  std::vector<Band> bands;
+  std::vector<std::size_t> above;  ///< for each step of the trunk, and behind the last: the bands above it
+  Loops points;
 
  private:
-  /// One loop of a member, absent without an index, and its place: a position in a group or in a band of tiles.
-  struct Part {
-    Nullable<union_pw_aff> index;
-    const Loops* group = nullptr;
-    std::size_t position = 0;
-    int band = -1;
+  struct Place {
+    std::size_t band = 0, position = 0;
+    std::int64_t step = 1;
   };
-  struct Split {
-    Part block, tile;
-    Nullable<union_pw_aff> first_tile;  ///< of a loop of one iteration, which tells full tiles from partial ones
-    std::int64_t block_size = 0, points = 1;
+  struct Member {
+    union_pw_aff rest;  ///< what the loops so far leave of it
     std::optional<std::string> extent;
-    bool separate = false;  ///< full tiles are separated from partial ones
+    int digits_left = 0;  ///< in the trunk
+    bool has_points = false;
+    bool separate = false;          ///< full tiles are separated from partial ones
+    std::vector<Place> loops = {};  ///< in the trunk
   };
 
-  Split split(int member, const union_pw_aff& function, const Interval& range, const schedule_node& band) {
-    auto size = member < static_cast<int>(mapping_.members.size()) ? mapping_.members[member] : MemberMapping{};
-    auto index = from_origin(function, range.min, instances_at(band));
-    Split result{
-        .block_size = size.block, .points = size.points, .extent = extent_text(range, function, instances_at(band))};
-    auto extent = range.extent();
-    bool blocked = size.block > 0 && size.block < extent;
-    if (blocked) {
-      result.block.index = quotient(index, size.block);
-      index = remainder(index, size.block);
-      extent = size.block;
+  Member& member(const NestLoop& loop) { return members_.at(static_cast<std::size_t>(loop.digit.index.number)); }
+
+  static bool has_points(const Nest& nest, int member) {
+    for (const auto& branch : nest.branches)
+      for (const auto& loop : branch.loops)
+        if (loop.digit.index == NestIndex{-1, member}) return true;
+    return false;
+  }
+
+  /// Do its tiles fill its blocks, but not its range?
+  bool is_separate(int member, const Interval& range) const {
+    std::int64_t step = 1;
+    for (const auto& each : trunk_) {
+      const auto* loop = std::get_if<NestLoop>(&each.what);
+      if (!loop || !(loop->digit.index == NestIndex{-1, member})) continue;
+      if (loop->digit.mod % loop->digit.step != 0) return false;
+      step = loop->digit.step;
     }
-    bool has_partial = !range.is_multiple_of(size.points);
-    bool tiled = size.points > 1 && (extent > size.points || (blocked && has_partial));
-    if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
-    if (tiled || (size.points == 1 && extent > 1)) result.tile.index = tiled ? quotient(index, size.points) : index;
-    bool whole_tiles = extent % size.points == 0;
-    if (size.points > 1) result.first_tile = quotient(remainder(index, size.points), size.points);
-    result.separate = (blocked ? size.points > 1 && whole_tiles : tiled) && has_partial && result.extent;
-    return result;
+    return step > 1 && !range.is_multiple_of(step) && members_[static_cast<std::size_t>(member)].extent.has_value();
   }
 
-  void take(Part& part, Loops& group) {
-    if (part.group || part.index.is_null()) return;
-    part.group = &group;
-    part.position = group.size();
-    group.push_back({part.index, true});
-  }
-  void take_first(int member, Loops& group) {
-    auto& split = splits_.at(member);
-    take(split.block.index.is_null() || split.block.group ? split.tile : split.block, group);
-  }
-
-  void take_tile(Split& split) {
-    if (split.tile.group || split.tile.index.is_null()) return;
-    if (tiles.empty() || (split.separate && !tiles.back().loops.empty())) tiles.emplace_back();
-    auto& loops = tiles.back().loops;
-    split.tile.band = static_cast<int>(tiles.size()) - 1;
-    split.tile.position = loops.size();
-    loops.push_back({split.tile.index, true});
+  void add(const Scop& scop, const schedule_node& node, const ClusterState& state, const NestStep& step) {
+    const auto* loop = std::get_if<NestLoop>(&step.what);
+    if (std::holds_alternative<NestCopy>(step.what)) tail_ = bands.size(), is_open_ = false;
+    if (!loop) return above.push_back(bands.size());
+    if (loop->with_private_sums) {
+      above.push_back(open(!has_sums_).band);
+      bands.back().loops.push_back({reduction_blocks(scop, node, state.reduction, state.counting_blocks), false});
+      bands.back().last_digits = false;
+      has_sums_ = true;
+      tail_ = bands.size();
+      return;
+    }
+    add_member(*loop);
+    if (loop->place == NestPlace::Cores) tail_ = bands.size(), is_open_ = false;
   }
 
-  /// The name isolate() knows a loop by.
-  std::string name(const Part& part, int depth) const {
-    if (part.band >= 0) return str("t", part.position);
-    auto outside =
-        depth + (part.group != &outermost ? outermost.size() : 0) + (part.group == &blocks ? above.size() : 0);
-    return str("o", outside + part.position);
+  void add_member(const NestLoop& loop) {
+    auto& of = member(loop);
+    const bool is_last = --of.digits_left == 0;
+    const bool repeats = !of.loops.empty() && of.loops.back().band + 1 == bands.size();
+    const bool begins_band = repeats || (is_last && of.separate && bands.size() > tail_);
+    const bool same_kind = bands.empty() || bands.back().last_digits == is_last;
+    auto place = open(!begins_band && same_kind);
+    above.push_back(place.band);
+    place.step = loop.digit.step;
+    of.loops.push_back(place);
+    auto& band = bands.back();
+    band.last_digits = is_last;
+    band.loops.push_back({place.step > 1 ? quotient(of.rest, place.step) : of.rest, true});
+    if (place.step > 1) of.rest = remainder(of.rest, place.step);
+  }
+
+  /// The place of the next loop, in the last band if it may \p join that.
+  Place open(bool join) {
+    if (!is_open_ || !join || bands.empty()) bands.emplace_back();
+    is_open_ = true;
+    return {bands.size() - 1, bands.back().loops.size()};
+  }
+
+  /// The name that isolate() has for a loop in a condition of \p band, above which so many loops stand as \p depth says.
+  std::string name(const Place& place, std::size_t band, std::size_t depth) const {
+    if (place.band == band) return str("t", place.position);
+    for (std::size_t i = 0; i < place.band; ++i) depth += bands[i].loops.size();
+    return str("o", depth + place.position);
+  }
+
+  /// The band in which full tiles of \p of are told from partial ones: that of its last loop, but below all copies.
+  std::size_t band_of(const Member& of) {
+    auto first = tail_;
+    for (auto b = first; b < bands.size(); ++b)
+      if (!bands[b].last_digits) first = b + 1;
+    if (first == bands.size()) bands.push_back({{{quotient(of.rest, of.loops.back().step), true}}});
+    return std::max(of.loops.back().band, first);
   }
 
   void separate_full_tiles(int depth) {
-    for (const auto& split : splits_) {
-      if (!split.separate || tiles.empty()) continue;
+    for (const auto& each : members_) {
+      if (!each.separate) continue;
+      const auto band = band_of(each);
       std::string first;
-      if (split.block.group) first += str(split.block_size, "*", name(split.block, depth), "+");
-      if (!split.tile.index.is_null()) first += str(split.points, "*", name(split.tile, depth), "+");
-      tiles[std::max(split.tile.band, 0)].full.push_back(str(first, split.points, "<=", *split.extent));
+      for (const auto& place : each.loops)
+        first += str(place.step, "*", name(place, band, static_cast<std::size_t>(depth)), "+");
+      bands[band].full.push_back(str(first, each.loops.back().step, "<=", *each.extent));
     }
   }
 
-  const ClusterMapping& mapping_;
-  std::vector<Split> splits_;
+  const std::vector<NestStep>& trunk_;
+  std::vector<Member> members_;
+  std::size_t tail_ = 0;  ///< bands from here on may run in several pieces of code
+  bool is_open_ = false, has_sums_ = false;
 };
 
 }  // namespace
 
-TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterState& state) {
-  auto node = node_at(scop.schedule, cluster.path);
-  Sinker sinker(scop, state);
-  if (cluster.members.empty())
-    return {sinker.sink(node, {}).schedule(), {cluster.path, cluster.path, cluster.path, cluster.path, cluster.path}};
-  OuterTiles loops(scop, node, cluster, state);
-  node = erase(node);
-  for (auto band = loops.tiles.rbegin(); band != loops.tiles.rend(); ++band) node = insert_loops(node, band->loops);
-  for (const auto* group : {&loops.blocks, &loops.above, &loops.outermost}) node = insert_loops(node, *group);
-  auto below = [&](const Loops& group) {
-    if (!group.empty()) node = node.child(0);
-    return path_of(node);
-  };
-  TilePlaces places{.start = cluster.path};
-  places.first = below(loops.outermost);
-  places.copies = below(loops.above);
-  places.block = below(loops.blocks);
-  for (const auto& band : loops.tiles) node = isolate(node, band.full).child(0);
-  places.inside = path_of(node);
-  return {sinker.sink(node, loops.points).schedule(), places};
+TiledCluster tile_cluster(const Scop& scop, const CpuCluster& cluster) {
+  auto node = node_at(scop.schedule, cluster.view.path);
+  const Sinker sinker(scop, cluster);
+  TrunkBands trunk(scop, node, cluster);
+  if (cluster.state.has_band) node = erase(node);
+  for (auto band = trunk.bands.rbegin(); band != trunk.bands.rend(); ++band) node = insert_loops(node, band->loops);
+  TilePlaces places{{cluster.view.path}, trunk.above};
+  for (const auto& band : trunk.bands) {
+    node = isolate(node, band.full).child(0);
+    places.below.push_back(path_of(node));
+  }
+  places.bands.back() = trunk.bands.size();
+  return {sinker.sink(node, trunk.points).schedule(), places};
 }
 
 }  // namespace tc::polyhedral

@@ -16,7 +16,7 @@ void reduce(GridCluster& cluster) { cluster.scop = reduce_in_block(cluster.scop,
 /// Keeps the elements of the staged tensors in temporaries while a block works on them.
 void stage(GridCluster& cluster) {
   for (const auto& tensor : cluster.state.mapping.staged) {
-    ClusterState names(ClusterMapping{.staged = {tensor}});
+    ClusterState names{.temporaries = {tensor}};
     cluster.scop = stage_tensor(cluster.scop, {0}, tensor, names);
     if (names.temporaries.front() != tensor) cluster.state.promoted.push_back(names.temporaries.front());
   }

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tc/polyhedral/nest/grid_mapping_of_nest.h"
 #include "tc/polyhedral/nest/idle_loops.h"
-#include "tc/polyhedral/nest/mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_beside.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 
