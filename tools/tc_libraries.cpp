@@ -19,6 +19,7 @@
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/describe/roofline.h"
 #include "tc/engine/environment.h"
+#include "tc/engine/graph/compile.h"
 #include "tc/library/registry.h"
 #include "tools/flag_help.h"
 

@@ -6,7 +6,7 @@
 
 #include "../price_model/programs.h"
 #include "tc/base/target.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 
 /// A way to map a program to a grid: options, and the mappings of its launches, " | " between clusters and " || " between
 /// launches; empty: what rules choose by the options.

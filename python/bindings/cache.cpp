@@ -11,7 +11,7 @@
 #include "tc/cache/build_id.h"
 #include "tc/cache/environment.h"
 #include "tc/cache/maintain.h"
-#include "tc/engine/compile/derive_part.h"
+#include "tc/engine/graph/derive_part.h"
 #include "tc/engine/persistent.h"
 #include "tc/engine/recheck.h"
 

@@ -12,7 +12,6 @@
 #include "sections.h"
 #include "symbolic_shapes.h"
 #include "tc/base/str.h"
-#include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/define/generic.h"
 #include "tc/engine/define/gradient.h"
@@ -20,6 +19,7 @@
 #include "tc/engine/define/specialise.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
+#include "tc/engine/graph/graph_derivations.h"
 #include "tc/graph/bind.h"
 #include "tc/lang/syntax/print.h"
 

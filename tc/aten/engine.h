@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tc/base/fork.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 /// Defs on tensors of torch (LibTorch), without Python.
 namespace tc::aten {

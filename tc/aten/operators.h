@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::aten {
 

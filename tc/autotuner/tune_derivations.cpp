@@ -12,7 +12,7 @@
 #include "tc/base/clock.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/engine/compile/graph_derivations.h"
+#include "tc/engine/graph/graph_derivations.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autotuner {

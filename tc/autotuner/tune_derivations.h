@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tc/autotuner/tuner.h"
-#include "tc/engine/compile/derive_part.h"
+#include "tc/engine/graph/derive_part.h"
 
 namespace tc::autotuner {
 

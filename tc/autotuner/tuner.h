@@ -12,7 +12,6 @@
 #include "tc/base/cancellation.h"
 #include "tc/base/tensor.h"
 #include "tc/cache/cache.h"
-#include "tc/engine/compile/compile.h"
 
 namespace tc::autotuner {
 

@@ -9,9 +9,9 @@
 #include "tc/cuda/device.h"
 #include "tc/engine/compile/back_end.h"
 #include "tc/engine/compile/bind_constants.h"
-#include "tc/engine/compile/compile_graph.h"
-#include "tc/engine/compile/symbolic_sizes.h"
 #include "tc/engine/define/generic.h"
+#include "tc/engine/graph/compile_graph.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::engine {

@@ -10,7 +10,7 @@
 
 #include "tc/base/dlpack.h"  // IWYU pragma: export
 #include "tc/base/fork.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 
 namespace tc::engine {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::engine {
 

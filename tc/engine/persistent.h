@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tc/cache/cache.h"
-#include "tc/engine/compile/compile.h"
 #include "tc/engine/compile/nearest_mapping.h"  // IWYU pragma: export
+#include "tc/engine/graph/compile.h"
 
 /// The use of the compilation cache by compiles.
 namespace tc::engine {

@@ -1,4 +1,5 @@
 #include "tc/engine/recheck.h"
+#include "tc/engine/graph/compile.h"
 
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"

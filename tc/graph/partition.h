@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tc/graph/graph.h"
-#include "tc/graph/partition_kind.h"
+#include "tc/graph/options/partition_kind.h"
 
 namespace tc::graph {
 

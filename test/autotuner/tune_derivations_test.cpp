@@ -1,6 +1,7 @@
 #include "tc/autotuner/tune_derivations.h"
 
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/graph/compile.h"
 #include "test/support/expect_error.h"
 #include "tuner_fixture.h"
 

@@ -33,8 +33,8 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"strategy", {"cost", "price", "cpu", "grid", "grid_price", "construct"}},
     {"cpu", {"machine", "marked", "prefetch", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn", "cublaslt"}},
-    {"graph", {"statement", "resolve"}},
-    {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "describe"}},
+    {"graph", {"options", "statement", "resolve"}},
+    {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "graph", "describe"}},
     {"autotuner", {"worker", "search"}}};
 
 struct Include {

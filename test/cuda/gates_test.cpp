@@ -4,7 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/cuda/cubin.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 #include "test/cuda/compiled.h"
 
 namespace tc::cuda {

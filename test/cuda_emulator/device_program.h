@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 #include "test/cuda_emulator/emulator.h"
 #include "test/cuda_emulator/reference.h"
 

@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "tc/base/str.h"
-#include "tc/engine/compile/compile_graph.h"
+#include "tc/engine/compile/graph_interpreter.h"
 #include "tc/graph/bind.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"

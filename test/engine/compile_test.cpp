@@ -1,4 +1,4 @@
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "tc/cache/derivation_prices.h"
 
-#include "tc/engine/compile/graph_derivations.h"
+#include "tc/engine/graph/graph_derivations.h"
 #include "test/cache/cache_fixture.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/graph_derivations.h"
+#include "tc/engine/graph/graph_derivations.h"
 
 #include <gtest/gtest.h>
 

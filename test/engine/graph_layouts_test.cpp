@@ -1,11 +1,11 @@
-#include "tc/engine/compile/graph_layouts.h"
+#include "tc/engine/graph/graph_layouts.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "tc/base/str.h"
-#include "tc/engine/compile/compile_graph.h"
+#include "tc/engine/compile/graph_interpreter.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/choose_graph_layouts.h"
 #include "tc/graph/lay_out.h"

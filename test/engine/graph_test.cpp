@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "tc/base/str.h"
-#include "tc/engine/compile/compile_graph.h"
+#include "tc/engine/graph/compile_graph.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 

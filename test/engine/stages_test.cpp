@@ -10,6 +10,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/graph/graph_stages.h"
 #include "tc/lang/syntax/print.h"
 #include "test/support/fuzz_settings.h"
 #include "test/support/oracle.h"
@@ -37,6 +38,9 @@ std::vector<std::string> documented_stages(const std::string& name) {
 TEST(Stages, AreThoseOfTheArchitecture) {
   EXPECT_EQ(join(stage_names(Target::parse("cpu")), " "), join(documented_stages("cpu"), " "));
   EXPECT_EQ(join(stage_names(Target::parse("cuda:sm_90")), " "), join(documented_stages("cuda"), " "));
+  std::vector<std::string> graphs;
+  for (const auto& stage : graph_stages()) graphs.push_back(stage.name);
+  EXPECT_EQ(join(graphs, " "), join(documented_stages("graph"), " "));
 }
 
 /// One random program, ready to be compiled.
@@ -199,7 +203,6 @@ TEST(ChosenMapping, SaysWhyItIsNone) {
       {"points 4, S1: i0 in blocks of 4", "i0 of 'S1' is not cut into blocks: it is no loop of a reduction"},
       {"points 4, pack read 3 of S1 in panels of 4 i0 lanes 4", "'S1' has no read 3"},
       {"points 4, pack read 0 of S1 in panels of 4 i0", "copies have 0 lanes"},
-      {"register 5000", "a register tile has at most 4096 points"},
       {"points 4, copies along 2 x4", "the lanes of copies name member 2, the cluster has 1"},
   };
   for (const auto& test : cases) {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "tc/engine/compile/compile.h"
-#include "tc/engine/compile/symbolic_sizes.h"
 #include "tc/engine/define/late_inlining.h"
+#include "tc/engine/graph/compile.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 #include "test/support/oracle.h"

@@ -10,8 +10,8 @@
 #include <random>
 
 #include "tc/base/str.h"
-#include "tc/engine/compile/symbolic_sizes.h"
 #include "tc/engine/define/late_inlining.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 #include "test/support/from_environment.h"
 #include "test/support/fuzz_settings.h"
 #include "test/support/random/random_loops.h"

@@ -14,7 +14,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 #include "test/support/expect_error.h"
 
 namespace tc::cuda {

@@ -175,6 +175,8 @@ TEST_F(NestTest, LawsAreNamed) {
   EXPECT_ERROR(edited("U: k%16  m%4 unrolled", "U: m%4 unrolled  k%16"), OptionsError,
                "breaks the law 'order': serial loops over its own iterators stand above all other loops");
   EXPECT_ERROR(read("nest of I, U\nm\nn\nU: k\nI:"), OptionsError, "breaks the law 'branches'");
+  EXPECT_ERROR(read("nest of I, U\nI: m unrolled  n unrolled\nU: k  m unrolled  n unrolled"), OptionsError,
+               "breaks the law 'unrolled': a register tile has at most 4096 points");
 }
 
 TEST_F(NestTest, SectionsAreFoundByTheirStatements) {

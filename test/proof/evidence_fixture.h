@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 #include "tc/proto/evidence.pb.h"
 
 namespace tc::proof {

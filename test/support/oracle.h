@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 #include "test/support/host_tensor.h"
 
 namespace tc::test {

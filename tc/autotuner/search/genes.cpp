@@ -7,7 +7,7 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::autotuner {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tc/autotuner/worker/message.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/graph/compile.h"
 
 namespace tc::autotuner {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::engine {
 

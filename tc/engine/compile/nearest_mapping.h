@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::engine {
 

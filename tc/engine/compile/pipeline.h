@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tc/base/contraction.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 #include "tc/polyhedral/core/dependences.h"
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/generate/generate.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/layout/rewrite/apply.h"
 #include "tc/library/description/call.h"

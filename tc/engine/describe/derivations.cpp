@@ -8,7 +8,7 @@
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
-#include "tc/engine/compile/derive_part.h"
+#include "tc/engine/graph/derive_part.h"
 #include "tc/graph/new_defs.h"
 #include "tc/lang/syntax/print.h"
 

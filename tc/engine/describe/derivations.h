@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tc/derive/derive.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::engine {
 

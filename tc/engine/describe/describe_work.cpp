@@ -6,10 +6,10 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/body_operations.h"
-#include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/compile/price_function.h"
+#include "tc/engine/graph/graph_plan.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/nest/branch_points.h"

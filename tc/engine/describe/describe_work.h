@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 #include "tc/strategy/cost/traffic.h"
 #include "tc/strategy/cost/work.h"
 #include "tc/strategy/grid_price/grid_price.h"

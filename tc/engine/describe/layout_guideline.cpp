@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tc/engine/compile/graph_layouts.h"
 #include "tc/engine/compile/price_function.h"
+#include "tc/engine/graph/graph_layouts.h"
 #include "tc/graph/layout_alternatives.h"
 
 namespace tc::engine {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 #include "tc/layout/rewrite/apply.h"
 #include "tc/layout/rewrite/layout_template.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::engine {
 

@@ -1,15 +1,16 @@
 #include "tc/engine/describe/sections.h"
+#include "tc/engine/graph/compile.h"
 
 #include <algorithm>
 
 #include "tc/base/str.h"
 #include "tc/cpu/marked/marked_nest.h"
 #include "tc/cpu/marked_assembly.h"
-#include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/shown_nest.h"
 #include "tc/engine/describe/uses_of.h"
+#include "tc/engine/graph/graph_plan.h"
 #include "tc/halide_bridge/lower/program.h"
 #include "tc/halide_bridge/raise/run_values.h"
 #include "tc/lang/syntax/print.h"

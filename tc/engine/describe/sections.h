@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tc/base/marked_line.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 
 namespace tc::engine {
 

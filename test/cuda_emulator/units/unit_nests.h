@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 #include "tc/strategy/grid/tile_units.h"
 #include "test/support/oracle.h"
 

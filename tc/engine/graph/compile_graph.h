@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tc/engine/compile/graph_plan.h"
+#include "tc/engine/graph/graph_plan.h"
 
 namespace tc::engine {
 
@@ -22,8 +22,5 @@ std::vector<std::shared_ptr<const Executable>> compile_parts(const GraphPlan& pl
 std::shared_ptr<const Executable> join_parts(const Function& function, const std::vector<Argument>& arguments,
                                              const GraphPlan& plan, const CompileOptions& options,
                                              const std::vector<std::shared_ptr<const Executable>>& executables);
-
-/// \p function run by the interpreter node by node, for the inputs of \p graph and outputs like \p arguments.
-Executable::Interpreter graph_interpreter(graph::Graph graph, const std::vector<Argument>& arguments);
 
 }  // namespace tc::engine

@@ -10,10 +10,11 @@
 #include "tc/base/target.h"
 #include "tc/cache/cache.h"
 #include "tc/engine/define/function.h"
+#include "tc/engine/define/typed_errors.h"
 #include "tc/engine/run/executable.h"
 #include "tc/engine/supervise/supervise.h"
-#include "tc/graph/layout_mode.h"
-#include "tc/graph/partition_kind.h"
+#include "tc/graph/options/layout_mode.h"
+#include "tc/graph/options/partition_kind.h"
 #include "tc/options/mapping_options.h"
 
 namespace tc::engine {
@@ -60,19 +61,6 @@ struct CompileOptions {
 /// The limits of a compile with \p options that starts now.
 Limits limits_of(const CompileOptions& options);
 
-/// The machine code of \p function for tensors like \p inputs and \p outputs; empty \p outputs: dense ones.
-///
-/// A def with calls, or with many statements, is cut into parts (graph::partition) according to options.partition;
-/// equal parts are compiled once, different ones in parallel. Nodes that depend on constants alone become separate
-/// parts.
-/// Throws ArgumentError for tensors that do not fit, OptionsError for invalid options and replacements, ResourceError
-/// beyond a limit, CancelledError after a request, and InternalError for a violated invariant. An exhausted isl quota
-/// is not an error: a simpler schedule is used, and stats().fallbacks reports it.
-std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
-                                          const std::vector<TensorSpec>& inputs,
-                                          const std::vector<TensorSpec>& outputs = {},
-                                          const CompileOptions& options = {});
-
 /// The arguments of \p function, normalised. Throws ArgumentError for tensors that do not fit.
 std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
                                      const std::vector<TensorSpec>& outputs);
@@ -89,6 +77,10 @@ std::set<std::string> unaligned_names(const Function& function, const std::vecto
 
 /// The specs of the inputs or the outputs among \p arguments.
 std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output);
+
+/// How to see a failure of a compile of \p function again; both arguments outlive the result.
+Reproduction reproduction_for(const Function& function, const std::vector<TensorSpec>& inputs,
+                              const CompileOptions& options);
 
 /// Equal for two compiles that make the same code with the same messages, so it includes names of arguments.
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);

@@ -1,12 +1,12 @@
-#include "tc/engine/compile/symbolic_graph.h"
+#include "tc/engine/graph/symbolic_graph.h"
 
 #include <algorithm>
 #include <map>
 
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
-#include "tc/engine/compile/compile_graph.h"
-#include "tc/engine/compile/symbolic_sizes.h"
+#include "tc/engine/graph/compile_graph.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/drop_copies.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 #include "tc/graph/graph.h"
 #include "tc/graph/layout_alternatives.h"
 #include "tc/layout/rewrite/apply.h"

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/derive_part.h"
+#include "tc/engine/graph/derive_part.h"
 
 #include <unistd.h>
 
@@ -11,9 +11,9 @@
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/engine/compile/bind_constants.h"
-#include "tc/engine/compile/graph_derivations.h"
-#include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/price_function.h"
+#include "tc/engine/graph/graph_derivations.h"
+#include "tc/engine/graph/graph_plan.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/merge_nodes.h"

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/graph_layouts.h"
+#include "tc/engine/graph/graph_layouts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,19 +1,15 @@
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_one.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/back_end.h"
-#include "tc/engine/compile/bind_constants.h"
-#include "tc/engine/compile/compile_graph.h"
-#include "tc/engine/compile/graph_plan.h"
+#include "tc/engine/compile/graph_interpreter.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/make_image.h"
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/compile/pipeline.h"
-#include "tc/engine/compile/symbolic_sizes.h"
 #include "tc/engine/compile/write_evidence.h"
 #include "tc/engine/define/generic.h"
 #include "tc/engine/define/late_inlining.h"
@@ -151,150 +147,6 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
   return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(interpreter));
 }
 
-/// \p function compiled in parts; null where it is one.
-std::shared_ptr<const Executable> compile_as_graph(const std::shared_ptr<const Function>& function,
-                                                   const std::vector<TensorSpec>& inputs,
-                                                   const std::vector<TensorSpec>& outputs,
-                                                   const CompileOptions& options) {
-  if (options.interpret || !options.symbolic.empty()) return nullptr;
-  auto limits = limits_of(options);
-  CancellationScope scope(limits.cancellation);
-  limits.cancellation.check("the compiler");
-  const auto arguments = make_arguments(*function, inputs, outputs, options);
-  auto how = options;
-  how.stages.cancellation = limits.cancellation;
-  how.time_limit = 0;
-  const auto plan = plan_graph(function, arguments, how);
-  if (!plan) return nullptr;
-  auto parts = compile_parts(*plan, how, [](const PartProblem& problem, const CompileOptions& own) {
-    return compile(problem.function, problem.inputs, problem.outputs, own);
-  });
-  return join_parts(*function, arguments, *plan, options, parts);
-}
-
-/// compile() of \p options without constants, or with those of a graph left to be bound.
-std::shared_ptr<const Executable> compile_unbound(const std::shared_ptr<const Function>& function,
-                                                  const std::vector<TensorSpec>& inputs,
-                                                  const std::vector<TensorSpec>& outputs,
-                                                  const CompileOptions& options) {
-  if (auto made = compile_as_graph(function, inputs, outputs, options)) return made;
-  auto result = std::make_shared<std::shared_ptr<const Executable>>();
-  run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
-    *result = run_compile(function, inputs, outputs, options, supervision);
-  });
-  return *result;
-}
-
-/// \p options for code whose sums have an order that their own lengths decide. Routines of libraries and derived programs promise no
-/// order, and a layout, which the other sizes decide too, could change it. Throws OptionsError where they are asked for.
-CompileOptions with_fixed_orders(CompileOptions options) {
-  if (!asked_libraries(options.libraries).none())
-    throw OptionsError(
-        "mapping option 'batch_invariant=1' holds for the compiler's own code: leave out 'libraries', whose routines "
-        "promise no order of sums");
-  if (options.derive > 0 || !options.derivation.empty())
-    throw OptionsError(
-        "mapping option 'batch_invariant=1' keeps the sums that the text says: leave out 'derive', which changes them");
-  options.layouts = graph::LayoutMode::Off;
-  return options;
-}
-
-/// How to see a failure again.
-auto reproduction_for(const Function& function, const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
-  return [&] {
-    return reproduction_of(lang::print(function.def), inputs, to_string(options.target), options.mapping.to_text());
-  };
-}
-
-}  // namespace
-
-Limits limits_of(const CompileOptions& options) {
-  Limits limits{options.stages.cancellation.child(), options.memory_limit};
-  limits.cancellation.set_time_limit(options.time_limit);
-  return limits;
-}
-
-std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
-                                     const std::vector<TensorSpec>& outputs) {
-  auto infos = infer_output_tensor_info(function, inputs);
-  if (!outputs.empty() && outputs.size() != infos.size())
-    throw ArgumentError(str("'", function.name(), "' has ", infos.size(), " outputs, ", outputs.size(), " were given"));
-  std::vector<Argument> arguments;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    arguments.push_back({function.def.params[i].name, normalised(inputs[i]), false, false,
-                         std::vector<std::int64_t>(inputs[i].shape.size(), 0)});
-  for (std::size_t i = 0; i < infos.size(); ++i) {
-    const TensorSpec& spec = outputs.empty() ? infos[i] : outputs[i];
-    check_tensor(spec, str("output '", infos[i].name, "' of '", function.name(), "'"));
-    if (spec.dtype != infos[i].dtype || spec.shape != infos[i].shape)
-      throw ArgumentError(str("output '", infos[i].name, "' of '", function.name(), "' is ",
-                              contiguous(infos[i].dtype, infos[i].shape), ", ", contiguous(spec.dtype, spec.shape),
-                              " was given"));
-    check_apart(spec, infos[i].name);
-    arguments.push_back({infos[i].name, normalised(spec), true, infos[i].read, infos[i].mins});
-  }
-  return arguments;
-}
-
-std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
-                                     const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
-  auto arguments = make_arguments(function, inputs, outputs);
-  for (const auto& name : options.unaligned) {
-    auto same = std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
-    if (same == arguments.end())
-      throw ArgumentError(str("'", function.name(), "' has no tensor '", name, "' that may begin anywhere"));
-    same->aligned = back_end_of(options.target).aligned_anywhere || same->spec.shape.empty();
-  }
-  return arguments;
-}
-
-std::set<std::string> unaligned_names(const std::vector<Argument>& arguments) {
-  std::set<std::string> names;
-  for (const auto& argument : arguments)
-    if (!argument.aligned) names.insert(argument.name);
-  return names;
-}
-
-std::set<std::string> unaligned_names(const Function& function, const std::vector<TensorView>& tensors) {
-  std::vector<std::string> all;
-  for (const auto& param : function.def.params) all.push_back(param.name);
-  for (const auto& ret : function.def.returns) all.push_back(ret.name);
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < std::min(all.size(), tensors.size()); ++i)
-    if (!is_aligned(tensors[i], tensors[i].data)) names.insert(all[i]);
-  return names;
-}
-
-std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output) {
-  std::vector<TensorSpec> result;
-  for (const auto& argument : arguments)
-    if (argument.output == output) result.push_back(argument.spec);
-  return result;
-}
-
-std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
-  TextStream key;
-  key << function.name() << " " << program_key(function) << "\n";
-  for (const auto& argument : arguments)
-    key << argument.name << " " << argument.spec << (argument.aligned ? "; " : " unaligned; ");
-  if (options.partition != graph::Partition::Auto) key << "\npartition " << to_string(options.partition);
-  if (options.libraries != "none") {
-    key << "\nlibraries " << options.libraries;
-    for (const auto& name : options.held) key << ", constant " << name;
-  }
-  if (options.layouts > graph::LayoutMode::Constants) key << "\nlayouts " << to_string(options.layouts);
-  for (const auto& name : options.dynamic) key << "\ndynamic " << name;
-  for (const auto& [name, least] : options.symbolic) key << "\nsymbolic " << name << " from " << least;
-  if (options.fold_scales) key << "\nfold scales";
-  if (options.derive > 0) key << "\nderive " << options.derive;
-  if (!options.derivation.empty()) key << "\nderivation " << options.derivation;
-  key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
-  for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
-  return key.str();
-}
-
-namespace {
-
 /// Throws OptionsError for symbolic sizes that cannot be.
 void check_symbolic_sizes(const CompileState& state, const CompileOptions& options) {
   const auto& name = state.function->name();
@@ -356,24 +208,14 @@ CompileState map_launches(const std::shared_ptr<const Function>& function, const
   return std::move(**result);
 }
 
-std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
-                                          const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
-                                          const CompileOptions& options) {
-  if (function->generic) return compile(instance_for(function, inputs), inputs, outputs, options);
-  if (!options.dynamic.empty() && !options.interpret)
-    return compile_for_ranges(
-        function, inputs, outputs, options,
-        [](const auto& which, const auto& ins, const auto& outs, const CompileOptions& how) {
-          return compile(which, ins, outs, how);
-        },
-        false);
-  return with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
-    auto how = options.mapping.values().batch_invariant ? with_fixed_orders(options) : options;
-    how.constants = check_constants(*function, inputs, options);
-    for (const auto& constant : how.constants) how.held.insert(constant.name);
-    auto made = compile_unbound(function, inputs, outputs, how);
-    return how.constants.empty() ? made : bind_constants(made, how.constants);
+std::shared_ptr<const Executable> compile_one(const std::shared_ptr<const Function>& function,
+                                              const std::vector<TensorSpec>& inputs,
+                                              const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  auto result = std::make_shared<std::shared_ptr<const Executable>>();
+  run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
+    *result = run_compile(function, inputs, outputs, options, supervision);
   });
+  return *result;
 }
 
 }  // namespace tc::engine

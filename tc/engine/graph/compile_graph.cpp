@@ -1,4 +1,4 @@
-#include "tc/engine/compile/compile_graph.h"
+#include "tc/engine/graph/compile_graph.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/define/function.h"
+#include "tc/engine/graph/graph_stages.h"
 #include "tc/engine/parts/written_in_place.h"
-#include "tc/lang/interpret/interpret.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/library/registry.h"
 
@@ -341,6 +341,7 @@ Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, 
   how.layouts = graph::LayoutMode::Off;
   how.derive = 0;
   how.derivation.clear();
+  std::erase_if(how.stages.replace, [](const auto& entry) { return is_graph_stage(entry.first); });
   how.stages.cancellation = options.stages.cancellation.child();
   how.stages.cancellation.set_time_limit(options.time_limit);
   how.time_limit = 0;
@@ -370,6 +371,7 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   add_launches(plan, executables, fold(plan, executables, options.constants), image);
   image.in_place = in_place(plan, executables);
   auto stats = stats_of(executables);
+  stats.records.insert(stats.records.begin(), plan.records.begin(), plan.records.end());
   stats.layouts = plan.layouts;
   stats.derived = plan.derived;
   stats.folded_scales = plan.folded_scales;
@@ -381,35 +383,6 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   for (const auto& executable : executables)
     functions.insert(functions.end(), executable->functions().begin(), executable->functions().end());
   return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(functions));
-}
-
-Executable::Interpreter graph_interpreter(graph::Graph graph, const std::vector<Argument>& arguments) {
-  return [graph = std::move(graph), arguments](void* const* pointers) {
-    std::vector<TensorView> views(graph.tensors.size());
-    std::vector<std::vector<std::byte>> memory(graph.tensors.size());
-    for (std::size_t t = 0; t < views.size(); ++t) {
-      static_cast<TensorSpec&>(views[t]) = graph.tensors[t].spec;
-      if (graph.tensors[t].role != lang::Role::Temporary) continue;
-      memory[t].assign(bytes_of(views[t]), std::byte{0xff});
-      views[t].data = memory[t].data();
-    }
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const auto tensor = i < graph.inputs.size() ? graph.inputs[i] : graph.outputs[i - graph.inputs.size()];
-      static_cast<TensorSpec&>(views[tensor]) = arguments[i].spec;
-      views[tensor].data = pointers[i];
-    }
-    for (const auto& node : graph.nodes) {
-      std::map<std::string, TensorView> tensors;
-      std::vector<std::vector<std::int64_t>> shapes;
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        tensors[node.def->def.params[i].name] = views[node.inputs[i]];
-        shapes.push_back(views[node.inputs[i]].shape);
-      }
-      for (std::size_t o = 0; o < node.outputs.size(); ++o)
-        tensors[node.def->def.returns[o].name] = views[node.outputs[o]];
-      lang::interpret(node.def->def, node.def->ranges, lang::bind_sizes(node.def->def, shapes), tensors);
-    }
-  };
 }
 
 }  // namespace tc::engine

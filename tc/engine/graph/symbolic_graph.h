@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tc/engine/compile/graph_plan.h"
+#include "tc/engine/graph/graph_plan.h"
 
 /// One code for many values of a size, of defs that are compiled in parts.
 namespace tc::engine {

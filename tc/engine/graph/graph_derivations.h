@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
-#include "tc/engine/compile/derive_part.h"
+#include "tc/engine/compile/compile_options.h"
+#include "tc/engine/graph/derive_part.h"
 #include "tc/graph/graph.h"
 
 namespace tc::engine {

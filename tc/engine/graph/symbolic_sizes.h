@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "tc/engine/compile/symbolic_graph.h"
+#include "tc/engine/graph/symbolic_graph.h"
 
 /// One code for many values of a size.
 namespace tc::engine {

@@ -1,4 +1,4 @@
-#include "tc/graph/layout_mode.h"
+#include "tc/graph/options/layout_mode.h"
 
 #include <array>
 

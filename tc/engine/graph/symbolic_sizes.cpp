@@ -1,4 +1,4 @@
-#include "tc/engine/compile/symbolic_sizes.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 
 #include <algorithm>
 #include <cstring>

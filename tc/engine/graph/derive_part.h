@@ -9,8 +9,8 @@
 
 #include "tc/cache/derivation_prices.h"
 #include "tc/derive/derive.h"
-#include "tc/engine/compile/compile.h"
-#include "tc/engine/compile/graph_layouts.h"
+#include "tc/engine/compile/compile_options.h"
+#include "tc/engine/graph/graph_layouts.h"
 #include "tc/graph/partition.h"
 
 namespace tc::engine {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/compile_options.h"
 #include "tc/graph/partition.h"
 
 namespace tc::engine {
@@ -33,6 +33,7 @@ struct GraphPlan {
   std::vector<DerivedNode> derived = {};
   std::size_t folded_scales = 0;
   std::map<std::size_t, TensorSpec> spread = {};  ///< specs of tensors between parts that are not dense: spread_rows.h
+  std::vector<StageRecord> records = {};          ///< of graph_stages()
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the compile
 
   /// The spec of \p tensor, between parts, in the workspace.

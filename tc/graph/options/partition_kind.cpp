@@ -1,4 +1,4 @@
-#include "tc/graph/partition_kind.h"
+#include "tc/graph/options/partition_kind.h"
 
 #include <array>
 
