@@ -11,6 +11,7 @@ void price_lines(const PricedProgram& program, const std::string& rates);
 void speed(const PricedProgram& program);
 void turns(const PricedProgram& program, int threads);
 void search(const PricedProgram& program);
+void levels(const PricedProgram& program, int threads);
 void kinds();
 void ablation(const PricedProgram& program);
 void given(const PricedProgram& program, int threads);

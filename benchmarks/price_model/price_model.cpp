@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
     if (words[0] == "code") code(program);
     if (words[0] == "ablation") ablation(program);
     if (words[0] == "decisions" && words.size() == 3) decisions(program, std::stoi(words[2]));
+    if (words[0] == "levels" && words.size() == 3) levels(program, std::stoi(words[2]));
     if (words[0] == "turns" && words.size() == 3) turns(program, std::stoi(words[2]));
     return 0;
   }

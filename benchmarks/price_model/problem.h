@@ -8,6 +8,7 @@
 
 #include "programs.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/graph/compile.h"
 #include "tc/strategy/price/price.h"
 
 using Clock = std::chrono::steady_clock;

@@ -7,7 +7,10 @@
 #include "tc/cpu/code_counts.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/compile/body_operations.h"
+#include "tc/polyhedral/nest/nest_line.h"
+#include "tc/polyhedral/nest/nest_text.h"
 #include "tc/strategy/construct/construct.h"
+#include "tc/strategy/construct/nest_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 #include "tc/strategy/grid_price/grid_price.h"
 
@@ -66,6 +69,45 @@ void turns(const PricedProgram& program, int threads) {
         "\"compile_ms\": %.1f, \"mapping\": \"%s\"}\n",
         program.name.c_str(), choices[i].c_str(), threads, measured.seconds[i], measured.difference[i], compile_ms[i],
         one_line(mappings[i]).c_str());
+}
+
+/// The default's nests and those that a descent by moves of nests finds from them, which have any number of levels; measured in turns
+/// where prices differ.
+void levels(const PricedProgram& program, int threads) {
+  cpu::set_num_threads(threads);
+  Problem problem(program);
+  problem.make_tensors();
+  engine::CompileOptions options;
+  options.mapping = options::MappingOptions().with_parallel(threads > 1);
+  double before = 0, after = 0;
+  std::string text;
+  options.stages.mutate = [&](const std::string& stage, engine::CompileState& state) {
+    if (stage.rfind("nest", 0) != 0) return;
+    const auto& launch = state.launches[stage == "nest" ? 0 : std::stoul(stage.substr(5))];
+    for (std::size_t i = 0; i < launch.cpu().nests.size(); ++i) {
+      const strategy::PricedCluster cluster(*launch.scop, launch.clusters[i], state.target,
+                                            engine::body_operations(*state.program));
+      const auto& nest = launch.cpu().nests[i];
+      const auto bytes = launch.cpu().mapping->buffer_bytes;
+      const auto found = descend(cluster, nest, bytes);
+      before += price(cluster, nest, bytes).seconds;
+      after += found.price.seconds;
+      text += to_string(found.nest, polyhedral::positional_nest_names(*launch.scop, launch.clusters[i])) + "\n";
+    }
+  };
+  engine::compile(problem.function(), program.inputs, {}, options);
+  std::printf("{\"program\": \"%s\", \"threads\": %d, \"before\": %.9f, \"after\": %.9f", program.name.c_str(), threads,
+              before, after);
+  if (after < before * (1 - strategy::least_difference)) {
+    problem.set_options(options.mapping);
+    Codes codes{problem.compile("")};
+    problem.set_options(options.mapping.with_nest(polyhedral::nest_line(text)));
+    codes.push_back(problem.compile(""));
+    const auto measured = measure_in_turns(problem, codes);
+    std::printf(", \"seconds\": [%.9f, %.9f], \"difference\": %.2g, \"nest\": \"%s\"", measured.seconds[0],
+                measured.seconds[1], measured.difference[1], polyhedral::nest_line(text).c_str());
+  }
+  std::printf("}\n");
 }
 
 void search(const PricedProgram& program) {

@@ -8,7 +8,6 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/graph/compile.h"
-#include "tc/engine/graph/same_results.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 

@@ -5,12 +5,14 @@
 
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/polyhedral/map_cpu/check_cpu_nest.h"
 #include "tc/polyhedral/map_cpu/ragged_lanes.h"
 #include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/construct/construct.h"
+#include "tc/strategy/construct/nest_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 
 namespace tc::engine {
@@ -79,6 +81,24 @@ class ClusterNests {
     for (const auto& found : cheapest_mappings(space, bytes, starts, count))
       if (polyhedral::without_ragged_lanes(scop_, found.mapping) == found.mapping)
         add(nest_of(space.prices.nests, found.mapping), found.price);
+    add_beside(space.prices, on.nests[number], bytes, count / 4);
+  }
+
+  /// The nest that moves of nests lead to from \p nest, and the \p count cheapest of those beside it: loops in other orders and on
+  /// more levels than mappings have.
+  void add_beside(const strategy::PricedCluster& prices, const polyhedral::Nest& nest, std::int64_t bytes,
+                  std::size_t count) {
+    const auto best = strategy::descend(prices, nest, bytes);
+    std::vector<strategy::PricedNest> found{best};
+    for (auto& beside : strategy::nests_beside(prices.nests, best.nest)) {
+      const auto price = strategy::price(prices, beside, bytes);
+      found.push_back({std::move(beside), price});
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.price.seconds < b.price.seconds; });
+    if (found.size() > count) found.resize(count);
+    for (const auto& each : found)
+      if (polyhedral::is_realisable(scop_, cluster_, each.nest)) add(each.nest, each.price);
   }
 
   void add_of_grid(const polyhedral::GridClusterMapping& chosen, std::size_t count) {

@@ -238,6 +238,16 @@ void check_cpu_nest(const Scop& scop, const ClusterView& cluster, const Nest& ne
   CpuNestCheck(scop, cluster, nest, refuse).run();
 }
 
+bool is_realisable(const Scop& scop, const ClusterView& cluster, const Nest& nest) {
+  try {
+    check_cpu_nest(scop, cluster, nest,
+                   [](const NestPart&, const std::string&, const std::string& why) { throw OptionsError(why); });
+    return true;
+  } catch (const OptionsError&) {
+    return false;
+  }
+}
+
 void check_cpu_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest) {
   check_cpu_nest(scop, cluster, nest, [&](const NestPart& part, const std::string& law, const std::string& why) {
     if (part.is_branch) fail_nest(nest.branches[part.number].line, branch_text(nest, names, part.number), law, why);

@@ -29,4 +29,7 @@ void check_cpu_nest(const Scop& scop, const ClusterView& cluster, const Nest& ne
 /// The same; throws OptionsError that shows the line and names the law.
 void check_cpu_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest);
 
+/// Does check_cpu_nest() let \p nest pass?
+bool is_realisable(const Scop& scop, const ClusterView& cluster, const Nest& nest);
+
 }  // namespace tc::polyhedral
