@@ -266,7 +266,10 @@ std::optional<std::vector<Candidate>> Tuner::next_generation() {
   if (batch.empty() && !ranking_.has_passed_over()) return stop(Stop::Exhausted);
   ++result_.generations;
   std::vector<Candidate> asked;
-  for (const auto& options : batch) asked.emplace_back().options = options;
+  for (const auto& options : batch) {
+    asked.push_back({.options = options});
+    asked.back().predicted = search_->predicted(options);
+  }
   predict(asked, when_over());
   auto chosen = ranking_.most_promising(std::move(asked), static_cast<std::size_t>(count));
   for (auto& candidate : chosen) candidate.generation = result_.generations;

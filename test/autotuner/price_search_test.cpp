@@ -56,6 +56,8 @@ TEST(PriceSearch, AsksForStartsThenForCheapNestsThatDiffer) {
   EXPECT_EQ(number_of(batch[1]), 2) << "nest 1 is like nest 0, which was measured as the default";
   EXPECT_EQ(number_of(batch[2]), 4);
   EXPECT_EQ(number_of(batch[3]), 6);
+  EXPECT_DOUBLE_EQ(search.predicted(batch[1]), 1.102);
+  EXPECT_EQ(search.predicted(batch[0]), 0) << "no nest of the pool";
 }
 
 TEST(PriceSearch, LearnsForWhatPricesAreWrong) {

@@ -58,6 +58,7 @@ def test_nests_that_prices_propose_are_measured_and_kept(cache):
     result = tc.autotune(T.mm, A, B, cache=cache, method="price", candidates=8, progress=False)
     nests = [c for c in result.candidates if c.options.nest]
     assert len(nests) == 8 and {c.status for c in nests} <= {"ok", "same", "slow"}
+    assert all(c.predicted > 0 for c in nests)
     # A def with other names has the same nests.
     other = tc.define(MM.replace("M", "Rows").replace("n", "column").replace("C", "Product"), cache=cache)
     for candidate in nests:

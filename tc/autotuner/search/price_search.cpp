@@ -128,6 +128,12 @@ void PriceSearch::tell(const std::vector<Trial>& trials) {
   }
 }
 
+double PriceSearch::predicted(const options::MappingOptions& options) const {
+  for (const auto& known : pool_)
+    if (known.candidate.options == options) return known.candidate.seconds;
+  return 0;
+}
+
 std::string PriceSearch::state() const {
   Message told, pool;
   for (const auto& [options, seconds] : told_) {

@@ -26,6 +26,7 @@ class PriceSearch : public Search {
 
   std::vector<options::MappingOptions> ask(int count) override;
   void tell(const std::vector<Trial>& trials) override;
+  double predicted(const options::MappingOptions& options) const override;  ///< the price of its nests
   std::string state() const override;
   void restore(const std::string& state) override;
 

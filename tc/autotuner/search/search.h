@@ -27,6 +27,9 @@ class Search {
   /// Reports outcomes, also of options that were not proposed.
   virtual void tell(const std::vector<Trial>& trials) = 0;
 
+  /// The predicted seconds of \p options that ask() returned; 0 without a prediction.
+  virtual double predicted(const options::MappingOptions&) const { return 0; }
+
   /// The text from which restore() continues, also in another process.
   virtual std::string state() const = 0;
   /// Throws ArgumentError for a text that is not a state of such a search.
