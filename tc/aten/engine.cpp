@@ -228,8 +228,8 @@ Record Function::make_record(const std::vector<bool>& needs, const std::vector<b
   const auto& def = function_->def;
   autodiff::Options how;
   std::string way = "grad";
-  for (std::size_t i = 0; i < def.params.size(); ++i)
-    if (needs[i]) how.wrt.push_back(def.params[i].name), way += str("_", i);
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (needs[i]) how.wrt.push_back(inputs_[i]), way += str("_", i);
   way += "_of";
   for (std::size_t i = 0; i < def.returns.size(); ++i)
     if (given[i]) how.of.push_back(def.returns[i].name), way += str("_", i);

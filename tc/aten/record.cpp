@@ -53,7 +53,7 @@ std::vector<bool> float_returns(const Function& function) {
 /// for it; else zeros stand for what is not there.
 Tensors gradients_of_some(const Kept& kept, Tensors values, const Tensors& seeds, const std::vector<bool>& given) {
   const auto& record = *kept.record;
-  const std::size_t parameters = record.needs.size();
+  const std::size_t parameters = record.reads.size();
   const auto some = kept.function->record(record.needs, given);
   bool enough = true;
   for (std::size_t i = 0; i < parameters; ++i) enough = enough && (record.reads[i] || !some->reads[i]);
@@ -81,7 +81,7 @@ struct CallNode : torch::autograd::Function<CallNode> {
     kept->function = call.function;
     kept->record = call.record;
     Tensors saved, others;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t i = 0; i < record.reads.size(); ++i) {
       if (record.reads[i])
         saved.push_back(inputs[i]);
       else

@@ -12,7 +12,7 @@ namespace tc::aten {
 /// function, the returns in `saved`, and the gradients of those in `given`.
 struct Record {
   std::shared_ptr<const Function> gradient;
-  std::vector<bool> needs;         ///< by parameter: has a gradient
+  std::vector<bool> needs;         ///< by input, a parameter or a tensor that is added to: has a gradient
   std::vector<bool> given;         ///< by return: brings one
   std::vector<bool> reads;         ///< by parameter: more than its sizes matter
   std::vector<std::size_t> saved;  ///< places of returns

@@ -198,8 +198,14 @@ TEST_F(Aten, WhatIsAddedToIsTakenAndReturned) {
   auto y = call("add", {x, at::full({}, 3, at::kFloat), sum});
   EXPECT_TRUE(at::equal(y, before + 3 * x));
   EXPECT_TRUE(at::equal(sum, before));
-  EXPECT_ERROR(call("add", {x.clone().set_requires_grad(true), at::full({}, 3, at::kFloat), sum}), SemanticError,
-               "'Y' accumulates into the caller's buffer, whose gradient is not taken");
+  auto own = x.clone().set_requires_grad(true);
+  auto seed = at::randn({8}, at::kFloat);
+  auto ours = gradients(call("add", {own, at::full({}, 3, at::kFloat), sum}), seed, {own});
+  EXPECT_TRUE(at::allclose(ours[0], 3 * seed));
+  auto old = sum.clone().set_requires_grad(true);
+  auto both = gradients(call("add", {own, at::full({}, 3, at::kFloat), old}), seed, {own, old});
+  EXPECT_TRUE(at::allclose(both[0], 3 * seed));
+  EXPECT_TRUE(at::allclose(both[1], seed));
   EXPECT_NE(refusal([&] { call("add", {x, at::full({}, 3, at::kFloat), whole({4})}); }), "");
 }
 
