@@ -202,7 +202,7 @@ Real term_of_gamma(Real x) {
 const Row unary_rows[] = {
     {"exp", 0.9, 1, [](Real x) { return std::exp(x); }},
     {"exp2", 0.9, 1, [](Real x) { return std::exp2(x); }},
-    {"exp10", 1, 1, [](Real x) { return ::exp10l(x); }},
+    {"exp10", 1, 1.1, [](Real x) { return ::exp10l(x); }},
     {"expm1", 0.6, 2, [](Real x) { return std::expm1(x); }},
     {"sinh", 0.6, 2, [](Real x) { return std::sinh(x); }},
     {"cosh", 0.6, 2, [](Real x) { return std::cosh(x); }},
