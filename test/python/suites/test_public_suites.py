@@ -52,8 +52,6 @@ def test_other_targets_and_options(program, target, options):
 
 
 REFUSED = {  # forms in which the suite's loops are usually written, and why the texts of the suite say them otherwise
-    "TC136": """def lu(double(N,N) A) -> (double(N,N) U) {
-      for k in 0:N { S(k,j) +=! p < k ? A(k,p) * U(p,j) : 0  U(k,j) = A(k,j) - S(k,j) } }""",  # a sum over the rows that are done
     "TC115": """def backwards(double(N) X) -> (double(N) Y) {
       for i in 0:N { Y(N-1-i) = X(N-1-i) + (i >= 1 ? Y(N-i) : 0) } }""",
     "TC134": """def in_place(int T, double(N) A) -> (X) {
@@ -65,3 +63,13 @@ REFUSED = {  # forms in which the suite's loops are usually written, and why the
 def test_forms_that_are_refused(code):
     with pytest.raises(tc.SemanticError, match=code):
         tc.define(REFUSED[code])
+
+
+def test_a_sum_over_the_rows_that_are_done():
+    text = """def lu(double(N,N) A) -> (double(N,N) U) {
+      for k in 0:N { S(k,j) +=! p < k ? A(k,p) * U(p,j) : 0  U(k,j) = A(k,j) - S(k,j) } }"""
+    a = np.random.default_rng(1).integers(-1, 2, (9, 9)).astype(float)
+    want = np.zeros_like(a)
+    for k in range(len(a)):
+        want[k] = a[k] - a[k, :k] @ want[:k]
+    np.testing.assert_array_equal(tc.define(text).lu(a), want)
