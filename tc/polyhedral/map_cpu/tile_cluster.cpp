@@ -164,10 +164,9 @@ class TrunkBands {
     if (std::holds_alternative<NestCopy>(step.what)) tail_ = bands.size(), is_open_ = false;
     if (!loop) return above.push_back(bands.size());
     if (loop->with_private_sums) {
-      above.push_back(open(!has_sums_).band);
+      above.push_back(open(true).band);
       bands.back().loops.push_back({reduction_blocks(scop, node, state.reduction, state.counting_blocks), false});
       bands.back().last_digits = false;
-      has_sums_ = true;
       tail_ = bands.size();
       return;
     }
@@ -228,7 +227,7 @@ class TrunkBands {
   const std::vector<NestStep>& trunk_;
   std::vector<Member> members_;
   std::size_t tail_ = 0;  ///< bands from here on may run in several pieces of code
-  bool is_open_ = false, has_sums_ = false;
+  bool is_open_ = false;
 };
 
 }  // namespace
