@@ -71,7 +71,7 @@ void turns(const PricedProgram& program, int threads) {
         one_line(mappings[i]).c_str());
 }
 
-/// The default's nests and those that a descent by moves of nests finds from them, which have any number of levels; measured in turns
+/// The default's nests and the nests that a descent by moves finds from them, which have any number of levels; measured in turns
 /// where prices differ.
 void levels(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);

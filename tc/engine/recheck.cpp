@@ -1,8 +1,8 @@
 #include "tc/engine/recheck.h"
-#include "tc/engine/graph/compile.h"
 
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
+#include "tc/engine/graph/compile.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/engine/persistent.h"
 

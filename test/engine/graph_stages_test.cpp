@@ -41,7 +41,7 @@ class GraphStages : public ::testing::Test {
     return result.values;
   }
 
-  /// How the options' `stages` refuses \p replacement of \p stage.
+  /// The options with \p replacement as the result of \p stage.
   CompileOptions replaced(const std::string& stage, const std::string& replacement) const {
     auto result = options_;
     result.stages.replace[stage] = replacement;
@@ -137,7 +137,6 @@ TEST_F(GraphStages, ABrokenPassIsNamed) {
 TEST_F(GraphStages, AnotherResultIsFound) {
   auto other = text;
   other.replace(other.find("B(i,j) + A(i,j)"), 15, "B(i,j) + B(i,j)");
-  const auto module = define(other);
   EXPECT_ERROR(run_stages_with("layouts",
                                [&](GraphState& at) {
                                  const auto own = define(other);

@@ -35,7 +35,7 @@ class NestDrawer {
     const auto coincident =
         view.members.empty() ? std::vector<bool>() : band_coincident(node_at(scop.schedule, view.path));
     is_coincident_ = std::all_of(coincident.begin(), coincident.end(), [](bool one) { return one; });
-    is_first_coincident_ = coincident;
+    coincident_ = coincident;
   }
 
   Nest run() {
@@ -52,7 +52,7 @@ class NestDrawer {
   int below(std::int64_t count) { return static_cast<int>(random_() % static_cast<std::uint64_t>(count)); }
   bool chance(int percent) { return below(100) < percent; }
 
-  /// Digits of \p index, which has \p values values from \p mod on: those of the trunk, and what they leave.
+  /// Digits of \p index, which has \p values values from \p mod on: the digits in the trunk; \p mod becomes what they leave.
   std::vector<NestLoop> draw_digits(const NestIndex& index, std::int64_t values, std::int64_t& mod) {
     std::vector<NestLoop> result;
     for (int level = 0; level < 3 && values > 2 && chance(60); ++level) {
@@ -114,7 +114,7 @@ class NestDrawer {
   void draw_cores() {
     if (nest_.trunk.empty() || view_.in_strips() || !chance(50)) return;
     auto& loop = std::get<NestLoop>(nest_.trunk.front().what);
-    if (loop.digit.index.statement < 0 && is_first_coincident_.at(static_cast<std::size_t>(loop.digit.index.number)))
+    if (loop.digit.index.statement < 0 && coincident_.at(static_cast<std::size_t>(loop.digit.index.number)))
       loop.place = NestPlace::Cores;
   }
 
@@ -198,7 +198,7 @@ class NestDrawer {
   const NestSpace space_;
   std::mt19937& random_;
   bool is_coincident_ = true;
-  std::vector<bool> is_first_coincident_;
+  std::vector<bool> coincident_;
   Nest nest_;
   std::vector<NestLoop> points_;
   Digit sums_;

@@ -215,6 +215,15 @@ def test_a_nest_is_for_its_kind_of_machine():
         kernel("mm", (512, 512), (512, 512), nest=EDITED)
 
 
+@pytest.mark.filterwarnings("ignore:.*ran out of its quota")
+@pytest.mark.parametrize("quota", [500, 2000, 4000, 8000])
+def test_loops_that_stay_as_scheduled_have_a_nest(quota):
+    text = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n)  C(m,n) = fmax(C(m,n), 0) }"
+    left = tc.compile(tc.define(text).f, tc.spec((100, 70)), tc.spec((70, 50)), options=f"quota={quota}", cache=False)
+    assert left.stats["fallbacks"] and left.work["flops"] > 0 and "## schedule" in left.explain()
+    assert set(re.findall(r"S\d", " ".join(re.findall(r"nest of (.*)", left.nest)))) == {"S0", "S1", "S2"}
+
+
 def test_explain_shows_the_nest():
     executable = tc.compile(T.mm, tc.spec((64, 64)), tc.spec((64, 64)), cache=False)
     assert f"## nest\n{executable.nest}\n" in executable.explain()

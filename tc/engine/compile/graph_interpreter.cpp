@@ -1,29 +1,27 @@
 #include "tc/engine/compile/graph_interpreter.h"
 
 #include <cstddef>
+#include <cstring>
 #include <map>
 #include <utility>
 
+#include "tc/engine/run/constant.h"
 #include "tc/lang/interpret/interpret.h"
 
 namespace tc::engine {
-namespace {
-
-std::size_t element_bytes(const TensorSpec& spec) {
-  return static_cast<std::size_t>(element_span(spec).high + 1) * static_cast<std::size_t>(byte_size(spec.dtype));
-}
-
-}  // namespace
 
 Executable::Interpreter graph_interpreter(graph::Graph graph, const std::vector<Argument>& arguments) {
   return [graph = std::move(graph), arguments](void* const* pointers) {
     std::vector<TensorView> views(graph.tensors.size());
-    std::vector<std::vector<std::byte>> memory(graph.tensors.size());
+    std::vector<Constant> temporaries;
     for (std::size_t t = 0; t < views.size(); ++t) {
       static_cast<TensorSpec&>(views[t]) = graph.tensors[t].spec;
       if (graph.tensors[t].role != lang::Role::Temporary) continue;
-      memory[t].assign(element_bytes(views[t]), std::byte{0xff});
-      views[t].data = memory[t].data();
+      temporaries.push_back(allocate_constant(graph.tensors[t].name, views[t]));
+      views[t] = temporaries.back().view();
+      std::memset(
+          views[t].data, 0xff,
+          static_cast<std::size_t>(views[t].element_count()) * static_cast<std::size_t>(byte_size(views[t].dtype)));
     }
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const auto tensor = i < graph.inputs.size() ? graph.inputs[i] : graph.outputs[i - graph.inputs.size()];

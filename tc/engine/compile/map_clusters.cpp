@@ -84,7 +84,7 @@ void leave_alone(CompileState& state, LaunchState& launch, std::size_t i) {
                   str("the loops of ", names_of(launch.clusters[i]), " are neither tiled nor parallel nor vectors"));
   on.clusters[i].left_alone = true;
   on.mapping->clusters[i] = {};
-  on.nests[i] = {};
+  on.nests[i] = polyhedral::nest_of(*on.unmapped, launch.clusters[i], on.mapping->clusters[i]);
 }
 
 /// The nest of cluster number \p i is \p nest, and its passes begin.

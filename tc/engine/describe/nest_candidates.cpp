@@ -84,7 +84,7 @@ class ClusterNests {
     add_beside(space.prices, on.nests[number], bytes, count / 4);
   }
 
-  /// The nest that moves of nests lead to from \p nest, and the \p count cheapest of those beside it: loops in other orders and on
+  /// The nest that moves of nests lead to from \p nest, and the nests beside it, \p count of them: loops in other orders and on
   /// more levels than mappings have.
   void add_beside(const strategy::PricedCluster& prices, const polyhedral::Nest& nest, std::int64_t bytes,
                   std::size_t count) {

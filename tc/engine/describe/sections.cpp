@@ -1,5 +1,4 @@
 #include "tc/engine/describe/sections.h"
-#include "tc/engine/graph/compile.h"
 
 #include <algorithm>
 
@@ -10,6 +9,7 @@
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/shown_nest.h"
 #include "tc/engine/describe/uses_of.h"
+#include "tc/engine/graph/compile.h"
 #include "tc/engine/graph/graph_plan.h"
 #include "tc/halide_bridge/lower/program.h"
 #include "tc/halide_bridge/raise/run_values.h"

@@ -45,7 +45,7 @@ bool may_rewrite(const CompileOptions& options) {
          (chooses_layouts(options) || options.derive > 0 || !options.derivation.empty());
 }
 
-/// How graph_stages() are run under \p options; dumps go to the folder `graph` beside those of the parts.
+/// How graph_stages() are run under \p options; dumps go to the folder `graph`, beside the folders of the parts.
 StageOptions<GraphState> stage_options(const std::string& name, const CompileOptions& options) {
   const auto& given = options.stages;
   StageOptions<GraphState> result{given.verify, given.keep_text, given.keep_text_of};
@@ -74,8 +74,9 @@ std::optional<GraphPlan> planned(const std::shared_ptr<const Function>& function
   GraphState state{function, arguments, options, partition_of(*function, options),
                    may_call_libraries(*function, options)};
   auto& plan = state.plan;
-  plan.records = run_stages(graph_stages(), state, stage_options(function->name(), options));
-  const bool is_asked = !stage_options(function->name(), options).replace.empty();
+  const auto how = stage_options(function->name(), options);
+  plan.records = run_stages(graph_stages(), state, how);
+  const bool is_asked = !how.replace.empty();
   if (state.is_one || (plan.parts.size() < 2 && plan.layouts.empty() && plan.derived.empty() && !is_asked))
     return std::nullopt;
   for (std::size_t p = 0; p < plan.parts.size(); ++p)

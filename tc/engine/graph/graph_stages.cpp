@@ -109,7 +109,7 @@ bool cut_pays(const GraphState& state, const graph::Part& whole, const std::vect
   return as_one && apart < *as_one;
 }
 
-/// The parts of \p state, those that a library computes apart from the others.
+/// The parts of \p state, where nodes that a library computes are parts of their own.
 std::vector<graph::Part> with_library_parts(const GraphState& state) {
   const auto& graph = state.plan.graph;
   std::map<std::string, bool> calls, cuts;
@@ -128,7 +128,7 @@ std::vector<graph::Part> with_library_parts(const GraphState& state) {
   });
 }
 
-/// The tensors that are spread. Those of library calls stay dense: their prices are, and rows that are apart may cost
+/// The tensors that are spread. Tensors of library calls stay dense: their prices are, and rows that are apart may cost
 /// them their fastest code.
 std::map<std::size_t, TensorSpec> spread_of(const GraphState& state) {
   const auto& [graph, parts] = std::tie(state.plan.graph, state.plan.parts);

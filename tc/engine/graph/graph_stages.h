@@ -23,7 +23,7 @@ struct GraphState {
   GraphPlan plan;
   graph::PartitionLimits limits;
   Placed placed;
-  std::optional<graph::Graph> first;  ///< bind: what graphs of later stages have to compute
+  std::optional<graph::Graph> first;  ///< bind: graphs of later stages have to compute the same
   /// A note of the laws: the text of the graph that is known to compute what the first one does.
   std::shared_ptr<std::string> proved = std::make_shared<std::string>();
 };
@@ -40,7 +40,7 @@ struct GraphState {
 ///   libraries     parts are cut where a library computes some of their nodes
 ///   spread        rows of tensors between parts are set apart
 ///
-/// Laws: those of graph::verify(); a graph of few operations computes what the first one does, by the interpreter on drawn integers.
+/// Laws: graph::verify(); a graph of few operations computes what the first one does, by the interpreter on drawn integers.
 const std::vector<Stage<GraphState>>& graph_stages();
 
 /// Is \p name the name of one of them?

@@ -8,15 +8,15 @@
 namespace tc::graph {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"off", "constants", "resolve", "fold"};
+constexpr std::array<std::string_view, 4> mode_names{"off", "constants", "resolve", "fold"};
 
 }  // namespace
 
-std::string to_string(LayoutMode mode) { return std::string(names.at(static_cast<std::size_t>(mode))); }
+std::string to_string(LayoutMode mode) { return std::string(mode_names.at(static_cast<std::size_t>(mode))); }
 
 LayoutMode parse_layout_mode(std::string_view text) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] == text) return static_cast<LayoutMode>(i);
+  for (std::size_t i = 0; i < mode_names.size(); ++i)
+    if (mode_names[i] == text) return static_cast<LayoutMode>(i);
   throw OptionsError(str("layouts of a graph are 'off', 'constants', 'resolve' or 'fold', not '", text, "'"));
 }
 

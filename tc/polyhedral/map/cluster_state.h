@@ -7,11 +7,11 @@
 
 namespace tc::polyhedral {
 
-/// A cluster while passes carry out its nest: how statements run, which no pass changes, and what passes leave for those
-/// behind them.
+/// A cluster while passes carry out its nest: how statements run, which no pass changes, and the results of a pass that later
+/// passes need.
 struct ClusterState {
   bool has_band = false;                     ///< the cluster has an outer band
-  std::vector<StatementMapping> statements;  ///< how those of the program run; one that is missing is scalar
+  std::vector<StatementMapping> statements;  ///< how statements of the program run; one that is missing is scalar
   ReductionBlock reduction;
   DotMapping dot;
   StatementMapping copies;  ///< of the copies that passes add; `iterator` is a member of the outer band

@@ -137,7 +137,7 @@ class CpuNestCheck {
     for (const auto& loop : points_of(branch)) {
       const auto values = values_of(loop.digit, space_.extent(loop.digit.index));
       if (values > 1 && loop.place == NestPlace::Serial)
-        fail("unrolled", "all loops above the statement, below those of the schedule, are unrolled or none is");
+        fail("unrolled", "all points of a statement, the loops directly above it, are unrolled or none is");
       points = std::min(points, most_unrolled) * std::min(values, most_unrolled + 1);
     }
     const std::int64_t lanes = std::max(1, branch.loops.back().lanes);

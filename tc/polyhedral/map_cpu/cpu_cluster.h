@@ -24,7 +24,7 @@ struct TilePlaces {
   const std::vector<int>& at(std::size_t step) const { return below.at(bands.at(step)); }
 };
 
-/// A cluster on its way through the passes that realise its nest on cores and vectors (cpu_passes.h). Each adds what those behind it
+/// A cluster on its way through the passes that realise its nest on cores and vectors (cpu_passes.h). Each adds what later passes
 /// need; other clusters of the scop may be further or not.
 struct CpuCluster {
   /// Of \p cluster, whose nests have the space \p space, with temporaries of up to \p bytes that one tile keeps in local

@@ -82,7 +82,7 @@ class Vectoriser {
     return points->unrolled ? node.insert_mark(marks::register_tile) : node;
   }
 
-  /// The loops over points of branch \p number, and behind them those of the band that the branch has not: a statement
+  /// The loops over points of branch \p number, and behind them the band's loops that the branch has not: a statement
   /// beside it has these points; nothing where the band has no points.
   std::optional<Points> points_of_branch(const schedule_node& band, const Statement& statement, int number) const {
     const auto& branch = cluster_.nest.branches.at(static_cast<std::size_t>(number));

@@ -10,8 +10,8 @@
 namespace tc::polyhedral {
 
 /// Does loop number \p number of \p branch, of a processor, stand directly above its statement, below all loops of the
-/// schedule? So do loops over members of the outer band, and those over an iterator of the statement but for the first
-/// one, if that is serial.
+/// schedule? So do loops over members of the outer band, and all loops over an iterator of the statement, except for the
+/// first one if that is serial.
 ///
 ///   S1: k/32   m%8 unrolled   n%16 lanes   k%32 unit      all but k/32
 bool is_point(const NestBranch& branch, std::size_t number);
