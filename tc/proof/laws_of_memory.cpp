@@ -36,6 +36,18 @@ isl::union_map iterations_below(const Mark& mark) {
   return node.prefix_schedule_union_map();
 }
 
+/// Of each two elements that \p homes, { T[x] -> place }, gives one place, are all accesses of one before all accesses of the other?
+bool take_turns(const Subject& subject, const std::vector<Use>& uses, const isl::union_map& homes) {
+  auto touched = isl::union_map::empty(subject.ctx());
+  for (const auto& use : uses) touched = touched.unite(use.access().element.to_union_map());
+  const auto same = homes.apply_range(homes.reverse());
+  const auto shared = same.subtract(identity_on(same.domain()));
+  const auto accesses = touched.apply_range(shared).apply_range(touched.reverse());
+  const auto open = accesses.subtract(forward_in_any_run(subject.launch.schedule, accesses));
+  const auto not_before = open.apply_domain(touched).apply_range(touched).intersect(shared);
+  return not_before.is_disjoint(not_before.reverse());
+}
+
 /// One local buffer: where each element is kept, and in which execution.
 void check_buffer(const Subject& subject, const Tensor& buffer) {
   const auto& mark = mark_of(subject, buffer.name);
@@ -48,18 +60,19 @@ void check_buffer(const Subject& subject, const Tensor& buffer) {
     uses.push_back(use);
   }
   // { T[x] -> [[execution] -> buffer[y]] } and its inverse have one value each: then no element ever takes the place of another
-  // in one execution.
-  const auto keeps_apart = [&](const isl::union_map& executions) {
+  // in one execution. Or else elements take turns at a place.
+  const auto homes_in = [&](const isl::union_map& executions) {
     auto homes = isl::union_map::empty(subject.ctx());
     for (const auto& use : uses) {
       const auto place = use.access().place.to_union_map();
       homes = homes.unite(use.access().element.to_union_map().reverse().apply_range(
           paired(executions.intersect_domain(place.domain()), place)));
     }
-    homes = homes.coalesce();
-    return homes.is_single_valued() && homes.is_injective();
+    return homes.coalesce();
   };
-  if (!keeps_apart(iterations_below(mark)) && !keeps_apart(mark.prefix))
+  const auto below = homes_in(iterations_below(mark)), at_mark = homes_in(mark.prefix);
+  if (below.is_single_valued() && below.is_injective()) return;
+  if (!at_mark.is_single_valued() || !(at_mark.is_injective() || take_turns(subject, uses, at_mark)))
     throw Refusal(
         "storage", uses.empty() ? "" : uses.front().statement->id,
         str("a place of the buffer '", buffer.name, "' holds two elements at a time, or an element has two places"));

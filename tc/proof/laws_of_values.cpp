@@ -80,19 +80,33 @@ void check_partial(const Subject& subject, const std::string& tensor) {
   if (!wrong.is_empty()) refuse(str("is not started, summed up and joined in this order, see ", name_of_pair(wrong)));
 }
 
-/// What statements of the text do to its tensors, and which instances do it.
+/// What statements of the text do to its tensors, which instances do it, and in which iterations of the loops of the text.
 struct Event {
-  isl::union_map reads, writes;  ///< { instance -> A[x] }
+  isl::union_map reads, writes;            ///< { instance -> A[x] }
+  isl::union_map read_times, write_times;  ///< { instance -> [t] }
 };
 
+/// { S[i] -> [t] }: the iterations of the loops around \p statement.
+isl::map times_of(const TextStatement& statement) {
+  std::vector<std::string> dimensions, times;
+  for (unsigned d = 0; d < statement.domain.tuple_dim(); ++d) dimensions.push_back(str("d", d));
+  for (const auto& loop : statement.loops) times.push_back(str("d", loop.dimension));
+  return isl::map(statement.domain.ctx(), str("{ ", statement.id, "[", join(dimensions), "] -> [", join(times), "] }"));
+}
+
 std::vector<Event> events_of(const Subject& subject) {
-  std::vector<Event> result(subject.text.statements.size(), {nothing(subject), nothing(subject)});
+  const auto none = nothing(subject);
+  std::vector<Event> result(subject.text.statements.size(), {none, none, none, none});
   for (const auto& statement : subject.launch.statements) {
     if (statement.source < 0) continue;
     auto& event = result[static_cast<std::size_t>(statement.source)];
     const auto& source = subject.text.statements[static_cast<std::size_t>(statement.source)];
     const auto write = statement.origin.apply_range(source.write).to_union_map();
-    event.writes = event.writes.unite(joined_by(subject, statement).reverse().apply_range(write));
+    const auto joins = joined_by(subject, statement).reverse();
+    const auto times = statement.origin.apply_range(times_of(source)).to_union_map();
+    event.writes = event.writes.unite(joins.apply_range(write));
+    event.write_times = event.write_times.unite(joins.apply_range(times));
+    event.read_times = event.read_times.unite(times);
     for (std::size_t i = 0; i < statement.reads.size(); ++i) {
       const auto read =
           statement.origin.apply_range(source.reads[i].element).intersect_domain(statement.reads[i].element.domain());
@@ -100,6 +114,42 @@ std::vector<Event> events_of(const Subject& subject) {
     }
   }
   return result;
+}
+
+/// Of \p pairs, those whose first time is before the second one in the first \p loops loops, or, unless \p strictly, in one iteration.
+isl::union_map in_time(const isl::union_map& pairs, const isl::union_map& first, const isl::union_map& second,
+                       std::size_t loops, bool strictly) {
+  if (pairs.is_empty()) return pairs;
+  auto result = isl::union_map::empty(pairs.ctx());
+  const auto each = [&](const isl::union_map& times, const auto& then) {
+    times.foreach_map([&](const isl::map& map) {
+      const auto count = static_cast<unsigned>(loops);
+      then(call(map.ctx(), isl_map_project_out, map.copy(), isl_dim_out, count, map.range_tuple_dim() - count));
+    });
+  };
+  each(first, [&](const isl::map& a) {
+    each(second, [&](const isl::map& b) {
+      const auto space = call(a.ctx(), isl_space_range, a.space().release());
+      const auto order = call(a.ctx(), strictly ? isl_map_lex_lt : isl_map_lex_le, space.copy());
+      result = result.unite(a.apply_range(order).apply_range(b.reverse()).to_union_map());
+    });
+  });
+  return pairs.intersect(result);
+}
+
+/// The dependences between event \p a and event \p b, which the text has in this order or which are one event, in either direction where
+/// loops are around both.
+isl::union_map dependences_between(const Event& a, const Event& b, std::size_t loops, bool one) {
+  const auto between = [&](const Event& from, const Event& to, bool strictly) {
+    const auto order = [&](const isl::union_map& pairs, const isl::union_map& first, const isl::union_map& second) {
+      return loops > 0 ? in_time(pairs, first, second, loops, strictly) : pairs;
+    };
+    return order(meeting(from.writes, to.reads), from.write_times, to.read_times)
+        .unite(order(meeting(from.writes, to.writes), from.write_times, to.write_times))
+        .unite(order(meeting(from.reads, to.writes), from.read_times, to.write_times));
+  };
+  if (one) return between(a, a, true);
+  return loops > 0 ? between(a, b, false).unite(between(b, a, true)) : between(a, b, false);
 }
 
 /// The versions of elements of the text that are kept in several tensors: itself and copies.
@@ -192,12 +242,12 @@ void check_partials(const Subject& subject) {
 
 void check_order(const Subject& subject) {
   const auto events = events_of(subject);
-  auto reads = nothing(subject), writes = reads, must = reads;
-  for (const auto& event : events) {
-    must = must.unite(meeting(writes, event.reads.unite(event.writes))).unite(meeting(reads, event.writes));
-    reads = reads.unite(event.reads);
-    writes = writes.unite(event.writes);
-  }
+  auto must = nothing(subject);
+  for (std::size_t i = 0; i < events.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      const auto loops = common_loops(subject.text.statements[j], subject.text.statements[i]);
+      if (j < i || loops > 0) must = must.unite(dependences_between(events[j], events[i], loops, j == i));
+    }
   const auto wrong = not_forward(subject.launch.schedule, must);
   if (wrong.is_empty()) return;
   const auto pair = wrong.map_list().at(0);

@@ -1,5 +1,7 @@
 #include "tc/proof/order.h"
 
+#include <cstdint>
+
 #include "tc/base/str.h"
 #include "tc/proof/verdict.h"
 
@@ -18,8 +20,19 @@ bool has_members(const isl::schedule_node& node) {
   return node.isa<isl::schedule_node_band>() && node.as<isl::schedule_node_band>().n_member() > 0;
 }
 
-/// The pairs that \p node and the nodes below put in order (\p ordered), or leave without one; the nodes above leave \p pairs open.
-isl::union_map sorted_out(const isl::schedule_node& node, isl::union_map pairs, bool ordered) {
+/// What is asked of pairs: their order, the same where some loops run at once, or whether they have none.
+enum class Asked : std::uint8_t { Forward, ForwardInAnyRun, NotForward };
+
+bool runs_at_once(const isl::schedule_node& band) {
+  const auto above = band.parent();
+  if (!above.isa<isl::schedule_node_mark>()) return false;
+  const auto name = call(band.ctx(), isl_schedule_node_mark_get_id, above.get()).name();
+  return name == "parallel" || name == "vector";
+}
+
+/// The pairs that \p node and the nodes below put in order, or leave without one, as \p asked says; the nodes above leave \p pairs open.
+isl::union_map sorted_out(const isl::schedule_node& node, isl::union_map pairs, Asked asked) {
+  const bool ordered = asked != Asked::NotForward;
   auto result = isl::union_map::empty(pairs.ctx());
   if (pairs.is_empty()) return result;
   if (node.isa<isl::schedule_node_leaf>()) return ordered ? result : pairs;
@@ -29,7 +42,7 @@ isl::union_map sorted_out(const isl::schedule_node& node, isl::union_map pairs, 
       for (unsigned j = 0; j < node.n_children(); ++j) {
         auto inside = between(pairs, filter_of(node, i), filter_of(node, j));
         if (i == j)
-          result = result.unite(sorted_out(node.child(static_cast<int>(i)).child(0), inside, ordered));
+          result = result.unite(sorted_out(node.child(static_cast<int>(i)).child(0), inside, asked));
         else if ((sequence && i < j) == ordered)
           result = result.unite(inside);
       }
@@ -37,12 +50,13 @@ isl::union_map sorted_out(const isl::schedule_node& node, isl::union_map pairs, 
   }
   if (has_members(node)) {
     const auto members = node.as<isl::schedule_node_band>().partial_schedule();
-    result = call(pairs.ctx(),
-                  ordered ? isl_union_map_lex_lt_at_multi_union_pw_aff : isl_union_map_lex_gt_at_multi_union_pw_aff,
-                  pairs.copy(), members.copy());
+    if (asked != Asked::ForwardInAnyRun || !runs_at_once(node))
+      result = call(pairs.ctx(),
+                    ordered ? isl_union_map_lex_lt_at_multi_union_pw_aff : isl_union_map_lex_gt_at_multi_union_pw_aff,
+                    pairs.copy(), members.copy());
     pairs = call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), members.copy());
   }
-  return result.unite(sorted_out(node.child(0), pairs, ordered));
+  return result.unite(sorted_out(node.child(0), pairs, asked));
 }
 
 void collect_marks(const isl::schedule_node& node, std::vector<Mark>& result) {
@@ -83,11 +97,15 @@ void check_nodes(const isl::schedule_node& node) {
 }  // namespace
 
 isl::union_map forward(const isl::schedule& schedule, const isl::union_map& pairs) {
-  return sorted_out(schedule.root(), pairs, true);
+  return sorted_out(schedule.root(), pairs, Asked::Forward);
+}
+
+isl::union_map forward_in_any_run(const isl::schedule& schedule, const isl::union_map& pairs) {
+  return sorted_out(schedule.root(), pairs, Asked::ForwardInAnyRun);
 }
 
 isl::union_map not_forward(const isl::schedule& schedule, const isl::union_map& pairs) {
-  return sorted_out(schedule.root(), pairs, false);
+  return sorted_out(schedule.root(), pairs, Asked::NotForward);
 }
 
 std::vector<Mark> marks_of(const isl::schedule& schedule) {

@@ -11,6 +11,8 @@ namespace tc::proof {
 
 /// The pairs of \p pairs, { instance -> instance }, whose first instance runs strictly before the second.
 isl::union_map forward(const isl::schedule& schedule, const isl::union_map& pairs);
+/// The same where threads of a `parallel` loop, and lanes of a `vector`, run at once.
+isl::union_map forward_in_any_run(const isl::schedule& schedule, const isl::union_map& pairs);
 /// The pairs whose first instance does not run strictly before the second.
 isl::union_map not_forward(const isl::schedule& schedule, const isl::union_map& pairs);
 

@@ -125,16 +125,22 @@ class TextReader {
     const auto& statement = def_.statements[index];
     const auto* assignment = std::get_if<lang::Assignment>(&statement.node);
     if (!assignment) throw Undecided("text", "the def calls another one");
-    if (!statement.loops.empty()) throw Undecided("text", "the text has loops whose iterations run in order");
     Assigned assigned{*assignment, lang::left_iterators(*assignment), {}, ranges_.assignments[index]};
     assigned.all = assigned.left;
     assigned.all.insert(assigned.all.end(), assignment->reduction_iterators.begin(),
                         assignment->reduction_iterators.end());
     if (assigned.left.size() != assignment->subscripts.size())
       throw Undecided("text", str("a subscript of '", assignment->target, "' on the left is no iterator"));
+    loops_.clear();
+    for (const auto& loop : statement.loops) {
+      const auto at = std::find(assigned.left.begin(), assigned.left.end(), loop.iterator);
+      if (at == assigned.left.end())
+        throw Undecided("text", str("'", loop.iterator, "' is no index of '", assignment->target, "'"));
+      loops_.push_back({loop.id, static_cast<int>(at - assigned.left.begin())});
+    }
     if (is_empty(assigned.box(assigned.left))) return;
     const bool runs = !is_empty(assigned.box(assigned.all));
-    const std::string copy = runs ? copied_target(assigned) : "";
+    const std::string copy = runs && loops_.empty() ? copied_target(assigned) : "";
     if (!assignment->reduction) return add(Kind::Assign, assignment->target, assigned, assigned.all, copy);
     if (accumulates_apart(assigned)) return read_apart(assigned, runs, copy);
     if (assignment->initialise) add(Kind::Initialise, assignment->target, assigned, assigned.left, "");
@@ -249,6 +255,7 @@ class TextReader {
     TextStatement statement;
     statement.id = str("S", program_.statements.size());
     statement.kind = kind;
+    statement.loops = loops_;
     return statement;
   }
 
@@ -271,11 +278,18 @@ class TextReader {
   const lang::SizeMap& sizes_;
   const GivenRanges& ranges_;
   TextProgram program_;
+  std::vector<TextLoop> loops_;  ///< around the assignment at hand
   std::map<std::string, lang::Box> boxes_;
   std::map<std::string, int> temporaries_;
 };
 
 }  // namespace
+
+std::size_t common_loops(const TextStatement& a, const TextStatement& b) {
+  std::size_t count = 0;
+  while (count < a.loops.size() && count < b.loops.size() && a.loops[count].id == b.loops[count].id) ++count;
+  return count;
+}
 
 isl::set box_set(isl::ctx ctx, const std::string& tuple, const lang::Box& box) {
   Names dimensions, bounds;

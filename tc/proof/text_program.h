@@ -20,6 +20,12 @@ struct TextAccess {
   bool exact = true;  ///< conditions around it are affine
 };
 
+/// A loop around a statement whose iterations run in order.
+struct TextLoop {
+  int id = 0;         ///< statements with one id are in one loop; they are neighbours
+  int dimension = 0;  ///< of the statement's domain
+};
+
 /// `target = value` (Assign), `target = identity` (Initialise) or `target = target op value` (Update, in any order).
 struct TextStatement {
   enum class Kind { Assign, Initialise, Update };
@@ -30,7 +36,11 @@ struct TextStatement {
   isl::map write;                   ///< { S[i] -> T[x] }
   std::vector<TextAccess> reads;    ///< left to right, subscripts before the access
   bool has_integer_values = false;  ///< the compiler may evaluate an operand twice
+  std::vector<TextLoop> loops;      ///< outermost first
 };
+
+/// The loops that \p a and \p b are both in, outermost first, by their number.
+std::size_t common_loops(const TextStatement& a, const TextStatement& b);
 
 /// A tensor of the text, or a temporary that its meaning needs.
 struct TextTensor {
@@ -57,12 +67,12 @@ struct GivenRanges {
 };
 
 /// \p def, checked and without calls and lets, for \p sizes and \p ranges. Throws Undecided for what has no affine meaning:
-/// subscripts that data decide, loops, arithmetic beyond 2^31.
+/// subscripts that data decide, arithmetic beyond 2^31.
 ///
 ///   before  O(i) +=! A(i,k)     after  S0[i]: O(i) = 0    S1[i,k]: O(i) += A(i,k)
 ///
 /// A sum of halves runs in a temporary of float32; a statement that reads its own target at other elements reads a copy
-/// made before.
+/// made before, unless it is in a loop, where these elements are of earlier iterations.
 TextProgram read_text(isl::ctx ctx, const lang::Def& def, const lang::SizeMap& sizes, const GivenRanges& ranges);
 
 }  // namespace tc::proof

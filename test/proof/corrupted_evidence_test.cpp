@@ -356,6 +356,26 @@ bool change_type(const Corrupted& target, Statement& statement) {
   });
 }
 
+/// A circular buffer with one slot less: an element would take the place of one that is read later.
+bool shrink_circle(const Corrupted& target, Statement& statement) {
+  if (statement.id() != "S0") return false;
+  bool found = false;
+  const auto shrink = [&](proto::EvidenceAccess& access) {
+    const auto at = access.function().find("mod 3)");
+    if (access.function().find("local_H") == std::string::npos || at == std::string::npos) return;
+    auto function = access.function();
+    access.set_function(function.replace(at, 6, "mod 2)"));
+    found = true;
+  };
+  shrink(*statement.mutable_write());
+  for (auto& read : *statement.mutable_reads()) shrink(read);
+  for (auto& other : *target.launch().mutable_statements())
+    for (auto& read : *other.mutable_reads())
+      if (found && other.id() != statement.id() && read.function().find("local_H") != std::string::npos)
+        read.set_function(str(isl::pw_multi_aff(target.ctx(), "{ S2[m, n] -> local_H[0, n] }")));
+  return found;
+}
+
 /// A range that is not the text's.
 bool change_range(const Corrupted& target, Statement& statement) {
   if (statement.id() != "S0") return false;
@@ -407,6 +427,7 @@ const std::map<std::string, Corrupt>& corruptions() {
       {"drop an allocation", drop_allocation},
       {"shrink a tensor", shrink_tensor},
       {"shrink a stride", shrink_stride},
+      {"one slot less", shrink_circle},
       {"change a type", change_type},
       {"change a range", change_range},
       {"change a size", change_size},

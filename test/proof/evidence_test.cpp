@@ -33,9 +33,6 @@ TEST(Evidence, OtherProgramsAreNotDecided) {
   };
   EXPECT_EQ(outcome("def f(float(N) T, int32(M) I) -> (O) { O(m) = T(I(m)) }", {{10}, {20}}), "not decided text");
   EXPECT_EQ(
-      outcome("def f(float(N) X) -> (float(N) H) { for t in 0:N { H(t) = X(t) + (t >= 1 ? H(t-1) : 0) } }", {{50}}),
-      "not decided text");
-  EXPECT_EQ(
       outcome("def f(float(N,K) A, float(O,K) W) -> (Y) { Y(n,o) +=! exp(A(n,k)) * W(o,k) }", {{40, 50}, {60, 50}}),
       "not decided text");
 }

@@ -176,3 +176,70 @@ def test_sizes_that_change():
     for length in (1, 3, 20):
         x, a = torch.randn(length, 6), torch.rand(6)
         torch.testing.assert_close(function(x, a), decayed(x, a))
+
+
+LAST = tc.define("""
+def last(float(T,N) X, float(N) a) -> (Y) {
+  for t in 0:T { H(t,n) = X(t,n) + (t >= 1 ? a(n) * H(t-1,n) : 0) }
+  Y(n) = H(T-1,n)
+}
+def readout(float(T,N) X, float(N) a, float(M,N) W) -> (Y) {
+  for t in 0:T { H(t,n) = X(t,n) + (t >= 1 ? a(n) * H(t-1,n) : 0) }
+  Y(m) +=! W(m,n) * H(T-1,n)
+}
+def beside(float(T,N) X, float(N) a) -> (Y) {
+  for t in 0:T { H(t,n) = X(t,n) + (t >= 1 ? a(n) * H(t-1,n) : 0)  Y(t,n) = H(t,n) + (t >= 2 ? H(t-2,n) : 0) }
+}
+def lstm(float(T,B,I) X, float(4,I,H) W, float(4,H,H) U) -> (float(T,B,H) S, float(B,H) Y) {
+  for t in 0:T {
+    G(t,b,g,h) +=! (t >= 1 ? S(t-1,b,k) : 0) * U(g,k,h)
+    A(t,b,g,h) +=! X(t,b,i) * W(g,i,h)
+    C(t,b,h) = sigmoid(G(t,b,0,h) + A(t,b,0,h)) * (t >= 1 ? C(t-1,b,h) : 0) + sigmoid(G(t,b,1,h) + A(t,b,1,h)) * tanh(G(t,b,2,h) + A(t,b,2,h))
+    S(t,b,h) = sigmoid(G(t,b,3,h) + A(t,b,3,h)) * tanh(C(t,b,h))
+  }
+  Y(b,h) = C(T-1,b,h)
+}
+""")
+
+
+def lstm(x, w, u):
+    state = cell = torch.zeros(x.shape[1], u.shape[2], dtype=x.dtype)
+    states = []
+    for row in x:
+        i, f, g, o = torch.einsum("bk,gkh->gbh", state, u) + torch.einsum("bi,gih->gbh", row, w)
+        cell = i.sigmoid() * cell + f.sigmoid() * g.tanh()
+        state = o.sigmoid() * cell.tanh()
+        states.append(state)
+    return torch.stack(states), cell
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 33])
+def test_temporaries_of_a_loop_in_a_few_slots(steps):
+    x, a, w = torch.randn(steps, 21), torch.rand(21), torch.randn(3, 21)
+    want = decayed(x, a)
+    torch.testing.assert_close(LAST.last(x, a), want[-1])
+    torch.testing.assert_close(LAST.readout(x, a, w), w @ want[-1], atol=1e-5, rtol=1e-5)
+    two = want.clone()
+    two[2:] += want[:-2]
+    torch.testing.assert_close(LAST.beside(x, a), two)
+    x, w, u = torch.randn(steps, 3, 4), torch.randn(4, 4, 5), torch.randn(4, 5, 5) / 2
+    for got, value in zip(LAST.lstm(x, w, u), lstm(x, w, u)):
+        torch.testing.assert_close(got, value, atol=1e-5, rtol=1e-5)
+
+
+def test_the_memory_of_a_loop_does_not_grow_with_its_steps():
+    """`last` and `readout` keep two states, `beside` three, all in buffers; `lstm` keeps the product with the inputs, which has one matrix
+    for all steps, and two cells."""
+    steps, width = 4096, 256
+    x, a = tc.spec((steps, width)), tc.spec((width,))
+    target = "cpu:avx512,cores=2,l2=1m"
+    for compiled in (
+        tc.compile(LAST.last, x, a, target=target, cache=False),
+        tc.compile(LAST.readout, x, a, tc.spec((64, width)), target=target, cache=False),
+        tc.compile(LAST.beside, x, a, target=target, cache=False),
+    ):
+        assert compiled.stats["workspace_bytes"] == 0, compiled.name
+        assert compiled.proof, compiled.proof
+    steps, batch, inputs, hidden = 128, 16, 64, 128
+    compiled = tc.compile(LAST.lstm, tc.spec((steps, batch, inputs)), tc.spec((4, inputs, hidden)), tc.spec((4, hidden, hidden)), target=target, cache=False)
+    assert compiled.stats["workspace_bytes"] <= steps * batch * 4 * hidden * 4

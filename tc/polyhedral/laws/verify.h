@@ -17,7 +17,7 @@
 ///    own there; every read follows a write; copies out, and combinations of lanes, follow all writes, copies in precede
 ///    all uses. A lane of a vector that does not run leaves alone what instances use. Threads that share a buffer never
 ///    touch one place that one of them writes. Where a place serves several elements in turn, iterations of the bands
-///    right below the mark count as executions
+///    right below the mark count as executions, or all accesses of one element come before those of the other (take_turns.h)
 ///  - copies: a copy out of a buffer, or a combination of lanes, runs before the users of what it writes that depend on the
 ///    writers of what it reads; a copy in runs after the writers its users depend on
 ///  - gathers: an indirect read (indirect_reads.h) that goes to a copy finds there the element that it would find in its

@@ -64,7 +64,7 @@ Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vecto
     auto box = footprint_box(result, subtree, cluster, tensor.name);
     if (!box) continue;
     auto buffer = local_buffer(result, subtree, cluster, tensor, *box, first_lanes);
-    bool must = tensor.combined || contains(always, tensor.name);
+    bool must = tensor.combined || box->circular || contains(always, tensor.name);
     if (!must && bytes_of(buffer) > bytes) continue;
     if (!must) bytes -= bytes_of(buffer);
     result = with_buffer(result, *box, buffer);

@@ -18,7 +18,11 @@ namespace tc::polyhedral {
 /// The allocate marks stand at \p place, at or above \p inside: outside the loops that isl may cut into several, inside
 /// those that run in parallel.
 ///
-/// Tensors of lanes and those in \p always are contracted whatever their footprint, others up to \p bytes in all.
+///   before  ordered loop [t] { S: h[t] = ... h[t - 1] }
+///   after   allocate_local_h  ordered loop [t] { S: local_h[t mod 2] = ... local_h[(t - 1) mod 2] }
+///
+/// Along ordered loops a buffer has as many slots as elements are needed at one time (buffer_slots.h). Tensors of lanes, those in \p always
+/// and those with fewer slots than elements are contracted whatever their footprint, others up to \p bytes in all.
 /// Relations keep naming the tensor, functions name the buffer. \p cluster says which accesses become vectors, which
 /// decides whether the buffer can be padded for them.
 Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& place,

@@ -11,12 +11,14 @@
 
 namespace tc::polyhedral {
 
-/// The footprint of a tensor in one execution of a node: in the box `offset` + [0, `extent`).
+/// The footprint of a tensor in one execution of a node, in a box at `offset`: element x is kept at (x - offset) mod `extent`, where
+/// elements that are needed one after another may share a place.
 struct FootprintBox {
   isl::map elements;  ///< [prefix] -> T[x]
   isl::multi_aff offset;
   std::vector<std::int64_t> extent;
-  std::map<AccessPlace, isl::pw_multi_aff> places;  ///< S[i] -> T[x - offset], for every access
+  bool circular = false;  ///< fewer places than elements along some dimension (buffer_slots.h)
+  std::map<AccessPlace, isl::pw_multi_aff> places = {};  ///< S[i] -> T[(x - offset) mod extent], for every access
 };
 
 /// The footprint of \p tensor below \p subtree, with room for the lanes of vector loads that \p cluster makes, whether a
@@ -24,6 +26,7 @@ struct FootprintBox {
 /// of the node.
 ///
 ///   band [i]  band [j] { S: t[i, j] }, 8 values of j      offset t[i, 0], extent 1 x 8, places S[i, j] -> t[0, j]
+///   ordered loop [t] { S: h[t] = h[t - 1] }                offset h[0], extent 2, places S[t] -> h[t mod 2], h[(t - 1) mod 2]
 std::optional<FootprintBox> footprint_box(const Scop& scop, const Subtree& subtree, const ClusterState& cluster,
                                           const std::string& tensor);
 

@@ -27,29 +27,6 @@ Path place_of(const Scop& scop, const Path& inside) {
   return path_of(node);
 }
 
-/// How the statements of all \p clusters run.
-ClusterState joined(const std::vector<CpuCluster*>& clusters) {
-  ClusterState result;
-  for (const auto* cluster : clusters) {
-    const auto& state = cluster->state;
-    result.added.insert(result.added.end(), state.added.begin(), state.added.end());
-    result.statements.insert(result.statements.end(), state.statements.begin(), state.statements.end());
-    if (result.dot.iterator < 0) result.dot = state.dot;
-  }
-  return result;
-}
-
-/// \p path, where \p count nodes were inserted above the node at \p place, above which it ends if it leads nowhere yet.
-void move_below(Path& path, const Path& place, std::size_t count) {
-  if (path.size() < place.size()) return;
-  path.insert(path.begin() + static_cast<Path::difference_type>(place.size()), count, 0);
-}
-
-void move_below(CpuCluster& cluster, const Path& place, std::size_t count) {
-  move_below(cluster.view.path, place, count);
-  for (auto& path : cluster.places.below) move_below(path, place, count);
-}
-
 }  // namespace
 
 Scop contract_strips(const Scop& scop, const std::vector<CpuCluster*>& clusters) {
@@ -61,7 +38,7 @@ Scop contract_strips(const Scop& scop, const std::vector<CpuCluster*>& clusters)
   for (const auto& [inside, inner] : strips) {
     const auto before = result.tensors.size();
     const auto place = place_of(result, inside);
-    result = contract(result, inside, place, joined(inner), {}, INT64_MAX);
+    result = contract(result, inside, place, joined_state(inner), {}, INT64_MAX);
     inserted[inside] = {place, result.tensors.size() - before};
   }
   for (const auto& [inside, inner] : strips)

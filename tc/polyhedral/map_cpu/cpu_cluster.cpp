@@ -1,5 +1,7 @@
 #include "tc/polyhedral/map_cpu/cpu_cluster.h"
 
+#include <algorithm>
+
 #include <utility>
 
 #include "tc/polyhedral/nest/branch_points.h"
@@ -41,5 +43,32 @@ CpuCluster::CpuCluster(ClusterView cluster, NestSpace of_nests, Nest realised, s
       nest(std::move(realised)),
       state(state_of(space, nest)),
       buffer_bytes(bytes) {}
+
+namespace {
+
+/// \p path below \p count more nodes above the node at \p place; as it is where it leads nowhere yet or elsewhere.
+void move_path(std::vector<int>& path, const std::vector<int>& place, std::size_t count) {
+  if (path.size() < place.size() || !std::equal(place.begin(), place.end(), path.begin())) return;
+  path.insert(path.begin() + static_cast<std::ptrdiff_t>(place.size()), count, 0);
+}
+
+}  // namespace
+
+ClusterState joined_state(const std::vector<CpuCluster*>& clusters) {
+  ClusterState result;
+  for (const auto* cluster : clusters) {
+    const auto& state = cluster->state;
+    result.added.insert(result.added.end(), state.added.begin(), state.added.end());
+    result.statements.insert(result.statements.end(), state.statements.begin(), state.statements.end());
+    if (result.dot.iterator < 0) result.dot = state.dot;
+  }
+  return result;
+}
+
+void move_below(CpuCluster& cluster, const std::vector<int>& place, std::size_t count) {
+  move_path(cluster.view.path, place, count);
+  for (auto& path : cluster.places.below) move_path(path, place, count);
+  for (auto& path : cluster.copied_once) move_path(path, place, count);
+}
 
 }  // namespace tc::polyhedral

@@ -40,4 +40,9 @@ struct CpuCluster {
   std::vector<std::vector<int>> copied_once;  ///< pack: the loops of copies that stand above the outermost loop
 };
 
+/// How the statements of all \p clusters run.
+ClusterState joined_state(const std::vector<CpuCluster*>& clusters);
+/// Says to \p cluster that \p count nodes were inserted above the node at \p place.
+void move_below(CpuCluster& cluster, const std::vector<int>& place, std::size_t count);
+
 }  // namespace tc::polyhedral

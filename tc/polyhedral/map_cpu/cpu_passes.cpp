@@ -4,6 +4,7 @@
 #include "tc/polyhedral/map/contract.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
 #include "tc/polyhedral/map/stage_tensor.h"
+#include "tc/polyhedral/map_cpu/contract_loops.h"
 #include "tc/polyhedral/map_cpu/contract_strips.h"
 #include "tc/polyhedral/map_cpu/isolate_whole_points.h"
 #include "tc/polyhedral/map_cpu/mark_parallel.h"
@@ -91,6 +92,18 @@ Scop contract_temporaries(const Scop& scop, CpuCluster& cluster) {
                   cluster.buffer_bytes);
 }
 
+/// The buffers of temporaries that several clusters touch. If isl runs out of operations, clusters stay where they are.
+Scop contract_shared(const Scop& scop, const std::vector<CpuCluster*>& clusters) {
+  std::vector<CpuCluster> before;
+  for (const auto* cluster : clusters) before.push_back(*cluster);
+  try {
+    return contract_loops(contract_strips(scop, clusters), clusters);
+  } catch (const isl::exception&) {
+    for (std::size_t i = 0; i < clusters.size(); ++i) *clusters[i] = before[i];
+    throw;
+  }
+}
+
 Scop vectorise_points(const Scop& scop, CpuCluster& cluster) { return vectorise(scop, cluster); }
 
 Scop mark_outermost(const Scop& scop, CpuCluster& cluster) {
@@ -110,7 +123,7 @@ const std::vector<CpuPass>& cpu_passes() {
       {"stage_tensor", stage_tensors},
       {"tile_cluster", tile},
       {"pack", pack_reads},
-      {"contract", contract_temporaries, contract_strips},
+      {"contract", contract_temporaries, contract_shared},
       {"vectorise", vectorise_points},
       {"mark_parallel", mark_outermost},
   };

@@ -22,7 +22,7 @@ struct CpuPass {
 ///   stage_tensor          accumulators are temporaries, copied out
 ///   tile_cluster          loops over blocks and tiles, points at the statements
 ///   pack                  copies of what tiles read (pack_reads.h)
-///   contract              temporaries are local buffers, then temporaries of strips (contract_strips.h)
+///   contract              temporaries are local buffers, then those of strips and of ordered loops (contract_strips.h, contract_loops.h)
 ///   vectorise             points are register bands and vectors
 ///   mark_parallel         threads run the outermost loop, and those of copies made once
 ///

@@ -77,7 +77,8 @@ std::size_t most_members(const StatementGraph& graph, const std::vector<int>& st
   return bound;
 }
 
-/// Does \p row run each ordered loop as it is, along its iterator in all its statements, or along that in none of them?
+}  // namespace
+
 bool keeps_loops(const StatementGraph& graph, const Row& row) {
   std::map<int, bool> along;
   for (const auto& [statement, term] : row.terms)
@@ -87,6 +88,8 @@ bool keeps_loops(const StatementGraph& graph, const Row& row) {
     }
   return true;
 }
+
+namespace {
 
 bool is_outermost(const Free& free) {
   return std::all_of(free.begin(), free.end(), [](const std::vector<bool>& iterators) {

@@ -33,6 +33,9 @@ std::vector<Unit> units_of(const Scop& scop, const std::vector<int>& statements,
 std::vector<Unit> distribute_loops(const Scop& scop, const StatementGraph& graph, const std::vector<Unit>& units,
                                    std::size_t depth);
 
+/// Does \p row run each ordered loop as it is, along its iterator in all its statements, or along that in none of them?
+bool keeps_loops(const StatementGraph& graph, const Row& row);
+
 /// Fuses \p units, taken in their order, under \p options.fusion: each joins the last cluster that it can join without
 /// passing one it depends on, else it begins a cluster; an ordered loop is a cluster of its own. Along the members that clusters share, all dependences in them
 /// have distance 0.

@@ -11,6 +11,11 @@ class FusionCriterion {
   /// Whether \p fused is expected to run no slower than \p earlier and \p later, whose statements it has, one after the
   /// other. No schedule has any of them yet: their paths are empty.
   virtual bool pays(const ClusterView& fused, const ClusterView& earlier, const ClusterView& later) const = 0;
+  /// Do a temporary's \p bytes stay in the caches from the loop that writes them to the one that reads them?
+  virtual bool fits_caches(std::int64_t bytes) const {
+    (void)bytes;
+    return true;
+  }
 };
 
 }  // namespace tc::polyhedral

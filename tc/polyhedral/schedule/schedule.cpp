@@ -8,6 +8,7 @@
 #include "tc/polyhedral/core/copy_tree.h"
 #include "tc/polyhedral/schedule/clusters.h"
 #include "tc/polyhedral/schedule/isl_scheduler.h"
+#include "tc/polyhedral/schedule/join_loops.h"
 #include "tc/polyhedral/schedule/statement_graph.h"
 
 namespace tc::polyhedral {
@@ -39,7 +40,7 @@ class Scheduler {
     for (const auto& node : graph_.nodes) free.emplace_back(node.size(), true);
     std::vector<int> all(scop_.statements.size());
     std::iota(all.begin(), all.end(), 0);
-    return fused(leaf, units(all), free).schedule();
+    return fused(leaf, units(all, free), free).schedule();
   }
 
  private:
@@ -53,8 +54,9 @@ class Scheduler {
   std::vector<std::string> targets_;  ///< of each statement, what it writes
   std::vector<unsigned> results_;     ///< and the dimensions of that
 
-  std::vector<Unit> units(const std::vector<int>& statements) const {
-    return distribute_loops(scop_, graph_, units_of(scop_, statements, depth_), depth_);
+  std::vector<Unit> units(const std::vector<int>& statements, const Free& free) const {
+    auto result = distribute_loops(scop_, graph_, units_of(scop_, statements, depth_), depth_);
+    return criterion_ ? join_loops(scop_, graph_, result, free, depth_, *criterion_) : result;
   }
 
   /// sequence over the clusters of \p units
@@ -156,7 +158,7 @@ class Scheduler {
     if (runs) leaf = insert_band(leaf, statements, {row}, true, false).child(0);
     const auto within = in_one_iteration_of(statements);
     const Scheduler inner(scop_, within, options_, criterion_, depth_ + 1);
-    leaf = inner.fused(leaf, inner.units(statements), free);
+    leaf = inner.fused(leaf, inner.units(statements, free), free);
     return runs ? leaf.parent() : leaf;
   }
 

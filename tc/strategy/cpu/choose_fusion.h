@@ -28,6 +28,7 @@ class ChooseFusion : public polyhedral::FusionCriterion {
 
   bool pays(const polyhedral::ClusterView& fused, const polyhedral::ClusterView& earlier,
             const polyhedral::ClusterView& later) const override;
+  bool fits_caches(std::int64_t bytes) const override { return bytes <= target_.l2_bytes; }
 
  private:
   double seconds(const polyhedral::ClusterView& cluster) const;

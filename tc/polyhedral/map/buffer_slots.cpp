@@ -1,0 +1,105 @@
+#include "tc/polyhedral/map/buffer_slots.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/pairs.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// Does \p band run over an ordered loop of each statement below?
+bool is_ordered_loop(const Scop& scop, const isl::schedule_node& band) {
+  const auto members = band_members(band);
+  if (members.size() != 1) return false;
+  const auto ids = statement_ids(band);
+  return std::all_of(ids.begin(), ids.end(), [&](const std::string& id) {
+    const auto& statement = scop.statement(id);
+    const int iterator = only_iterator(members.front(), statement.domain);
+    return std::any_of(statement.loops.begin(), statement.loops.end(),
+                       [&](const auto& loop) { return loop.iterator == iterator; });
+  });
+}
+
+/// Of \p pairs of instances that run in one iteration of the loops above \p node, those whose first does not surely run after the
+/// second.
+isl::union_map not_after(const Scop& scop, const isl::schedule_node& node, const isl::union_map& pairs) {
+  if (pairs.is_empty() || node.n_children() == 0) return pairs;
+  if (node.isa<isl::schedule_node_sequence>()) {
+    auto result = isl::union_map::empty(pairs.ctx());
+    const auto filter = [&](unsigned i) {
+      return node.child(static_cast<int>(i)).as<isl::schedule_node_filter>().filter();
+    };
+    for (unsigned i = 0; i < node.n_children(); ++i) {
+      for (unsigned j = i + 1; j < node.n_children(); ++j) result = result.unite(within(pairs, filter(i), filter(j)));
+      result =
+          result.unite(not_after(scop, node.child(static_cast<int>(i)).child(0), within(pairs, filter(i), filter(i))));
+    }
+    return result;
+  }
+  if (!node.isa<isl::schedule_node_band>())
+    return node.n_children() == 1 ? not_after(scop, node.child(0), pairs) : pairs;
+  if (node.as<isl::schedule_node_band>().n_member() == 0) return not_after(scop, node.child(0), pairs);
+  const auto members = node.as<isl::schedule_node_band>().partial_schedule();
+  const auto together = at_equal(pairs, members);
+  const auto apart = is_ordered_loop(scop, node)
+                         ? call(pairs.ctx(), isl_union_map_lex_lt_at_multi_union_pw_aff, pairs.copy(), members.copy())
+                         : pairs.subtract(together);
+  return apart.unite(not_after(scop, node.child(0), together));
+}
+
+/// { T[x] -> T[y] } of all elements that are needed at one time in one execution of \p subtree.
+isl::map needed_together(const Scop& scop, const Subtree& subtree, const std::string& tensor) {
+  auto touched = isl::union_map::empty(scop.ctx());
+  for_each_access(scop, subtree, tensor, [&](const AccessPlace&, const Statement&, const Access& access) {
+    touched = touched.unite(access.relation.to_union_map());
+  });
+  const auto runs = subtree.runs.intersect_range(touched.domain());
+  const auto pairs = not_after(scop, subtree.node, runs.reverse().apply_range(runs));
+  const auto elements = pairs.apply_domain(touched).apply_range(touched);
+  return elements.intersect(elements.reverse()).as_map();
+}
+
+/// The dimensions of \p tensor that ordered loops of statements which write it run over.
+std::set<unsigned> loop_dimensions(const Scop& scop, const Subtree& subtree, const std::string& tensor) {
+  std::set<unsigned> result;
+  for (const auto& id : subtree.statements) {
+    const auto& statement = scop.statement(id);
+    if (!touches(statement.write, tensor) || !statement.write.function.isa_multi_aff()) continue;
+    const auto index = statement.write.function.as_multi_aff();
+    for (unsigned d = 0; d < index.size(); ++d)
+      for (const auto& loop : statement.loops)
+        if (only_iterator(isl::union_pw_aff(index.at(static_cast<int>(d))), statement.domain) == loop.iterator)
+          result.insert(d);
+  }
+  return result;
+}
+
+/// The largest difference along dimension \p dimension of \p differences; -1 if there is no bound.
+std::int64_t largest(const isl::set& differences, unsigned dimension) {
+  if (differences.is_empty()) return 0;
+  const auto value = call(differences.ctx(), isl_set_dim_max_val, differences.copy(), static_cast<int>(dimension));
+  return value.is_int() ? value.num_si() : -1;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> buffer_slots(const Scop& scop, const Subtree& subtree, const std::string& tensor,
+                                       const std::vector<std::int64_t>& extent) {
+  const auto loops = loop_dimensions(scop, subtree, tensor);
+  auto result = extent;
+  if (loops.empty() || !scop.sizes.is_null()) return result;
+  auto differences = needed_together(scop, subtree, tensor).deltas();
+  // Elements that are apart along another dimension, or an earlier one, have different places already.
+  for (unsigned d = 0; d < extent.size(); ++d)
+    if (!loops.count(d)) differences = call(differences.ctx(), isl_set_fix_si, differences.copy(), isl_dim_set, d, 0);
+  for (const auto d : loops) {
+    const auto distance = largest(differences, d);
+    if (distance >= 0 && 2 * (distance + 1) <= extent[d]) result[d] = distance + 1;
+    differences = call(differences.ctx(), isl_set_fix_si, differences.copy(), isl_dim_set, d, 0);
+  }
+  return result;
+}
+
+}  // namespace tc::polyhedral
