@@ -1,6 +1,5 @@
 #include "tc/polyhedral/laws/take_turns.h"
 
-#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/marks.h"
 #include "tc/polyhedral/core/pairs.h"
 

@@ -5,7 +5,6 @@
 #include "tc/polyhedral/laws/take_turns.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map/buffer_slots.h"
-#include "tc/polyhedral/map/contract.h"
 #include "tc/polyhedral/map_cpu/contract_loops.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/rejects.h"
