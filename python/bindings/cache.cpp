@@ -193,7 +193,10 @@ void give_warnings(cache::Cache& cache) {
 }
 
 void bind_cache(py::module_& m) {
-  bind_class<CacheKey>(m, "CacheKey", "A def, tensors and a target, as a cache names them.");
+  bind_class<CacheKey>(m, "CacheKey", "A def, tensors and a target, as a cache names them.")
+      .def(
+          "of_layouts", [](const CacheKey& self) { return CacheKey{self.function, cache::of_layouts(self.key)}; },
+          "The key under which layouts are kept.");
   bind_class<cache::Cache, CachePointer>(m, "Cache", "What was learnt about kernels, kept between processes.")
       .def(py::init(&open), py::arg("folder"), py::arg("mode"), py::arg("override"), py::arg("shared"),
            py::arg("max_size"))

@@ -64,21 +64,50 @@ engine::Limits limits_of(const PyFunction& function, const Cancellation& cancell
   return limits;
 }
 
+std::vector<TensorSpec> specs_of(const std::vector<py::object>& inputs) {
+  std::vector<TensorSpec> specs;
+  for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
+  return specs;
+}
+
 /// \p function for tensors like \p inputs in \p layouts: a def, and what it takes.
 py::tuple in_layouts(const PyFunction& function, const std::vector<py::object>& inputs,
                      const std::map<std::string, Layout>& layouts) {
-  std::vector<TensorSpec> specs;
-  for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
+  const auto specs = specs_of(inputs);
   const auto made = interruptible([&](const Cancellation& cancellation) {
     return engine::in_layouts(function.function(), specs, {layouts, {}}, limits_of(function, cancellation));
   });
   return py::make_tuple(Definition{made.function}, made.inputs);
 }
 
+using NamedLayouts = std::map<std::string, Layout>;
+
+/// Predicted seconds of \p function in each of \p choices.
+std::vector<std::optional<double>> prices(const PyFunction& function, const std::vector<py::object>& inputs,
+                                          const std::vector<NamedLayouts>& choices) {
+  const auto specs = specs_of(inputs);
+  std::vector<layout::Layouts> all;
+  for (const auto& layouts : choices) all.push_back({layouts, {}});
+  return interruptible([&](Cancellation cancellation) {
+    auto options = function.settings().options();
+    options.stages.cancellation = std::move(cancellation);
+    return engine::layout_prices(function.function(), specs, all, options);
+  });
+}
+
+/// \p layouts, and those of temporaries that they decide.
+NamedLayouts propagated(const PyFunction& function, const std::vector<py::object>& inputs,
+                        const NamedLayouts& layouts) {
+  const auto specs = specs_of(inputs);
+  return interruptible([&](const Cancellation& cancellation) {
+           return engine::propagated(function.function(), specs, {layouts, {}}, limits_of(function, cancellation));
+         })
+      .of;
+}
+
 /// What our own code for \p function likes, and the microseconds it costs, the cheapest first.
 py::list guideline(const PyFunction& function, const std::vector<py::object>& inputs) {
-  std::vector<TensorSpec> specs;
-  for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
+  const auto specs = specs_of(inputs);
   const auto found = interruptible([&](Cancellation cancellation) {
     auto options = function.settings().options();
     options.stages.cancellation = std::move(cancellation);
@@ -91,8 +120,7 @@ py::list guideline(const PyFunction& function, const std::vector<py::object>& in
 
 /// The layouts of \p function with free tile sizes.
 layout::LayoutTemplate template_of(const PyFunction& function, const std::vector<py::object>& inputs) {
-  std::vector<TensorSpec> specs;
-  for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
+  const auto specs = specs_of(inputs);
   return interruptible([&](const Cancellation& cancellation) {
     return engine::layout_template(function.function(), specs, limits_of(function, cancellation));
   });
@@ -144,10 +172,21 @@ void bind_layout(py::module_& m) {
       .def_property_readonly("tunables", &tunables, "Name, places and extent of each tile size.")
       .def(
           "layouts",
-          [](const layout::LayoutTemplate& self, const std::vector<std::int64_t>& tiles) {
-            return self.layouts(tiles).of;
-          },
-          py::arg("tiles"), "The layouts for these tile sizes, one a tunable.");
+          [](const layout::LayoutTemplate& self, const std::vector<std::int64_t>& tiles,
+             const std::vector<std::int64_t>& counts) { return self.layouts(tiles, counts).of; },
+          py::arg("tiles"), py::arg("counts") = std::vector<std::int64_t>(),
+          "The layouts for these tile sizes, one a tunable; with `counts`, so many tiles make a tile of the outer "
+          "level.");
+  m.def("layout_prices", &prices, py::arg("function"), py::arg("inputs"), py::arg("choices"));
+  m.def("propagated_layouts", &propagated, py::arg("function"), py::arg("inputs"), py::arg("layouts"));
+  m.def(
+      "layout_conversion",
+      [](const py::object& tensor, const Layout& from, const Layout& to) {
+        const auto spec = spec_of(tensor, "a tensor");
+        return Definition{engine::conversion(spec.dtype, spec.shape, from, to)};
+      },
+      py::arg("tensor"), py::arg("from_"), py::arg("to"));
+  m.def("tensor_names", [](const PyFunction& function) { return engine::tensor_names(function.function()); });
   m.def("in_layouts", &in_layouts, py::arg("function"), py::arg("inputs"), py::arg("layouts"));
   m.def("layout_guideline", &guideline, py::arg("function"), py::arg("inputs"));
   m.def("layout_template", &template_of, py::arg("function"), py::arg("inputs"));

@@ -6,7 +6,7 @@
 """
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, List, Tuple, Union
+from typing import TYPE_CHECKING, Dict, List, Mapping, Tuple, Union
 
 from ._core import ArgumentError, Layout, layout_guideline, layout_template, named_layout
 from .given import Given
@@ -31,19 +31,19 @@ class Tunable:
 
 class Template:
     """The layouts of a def's operands with free tile sizes: called with these, in order or by name, it gives layouts for
-    `tc.compile(..., layouts=)`. Sizes that are not named are 1."""
+    `tc.compile(..., layouts=)`. Sizes that are not named are 1. `counts` names numbers of tiles that make an outer tile."""
 
     def __init__(self, found):
         self._found = found
         self.tunables = [Tunable(name, tuple(places), extent) for name, places, extent in found.tunables]
 
-    def __call__(self, *tiles: int, **named: int) -> Dict[str, Layout]:
+    def __call__(self, *tiles: int, counts: Mapping[str, int] = {}, **named: int) -> Dict[str, Layout]:
         names = [t.name for t in self.tunables]
         named.update(zip(names, tiles))
-        unknown = [name for name in named if name not in names]
+        unknown = [name for name in [*named, *counts] if name not in names]
         if unknown or len(tiles) > len(names):
             raise ArgumentError(f"a template of the tile sizes {', '.join(names)} is given {', '.join(unknown) or len(tiles)}")
-        return self._found.layouts([named.get(name, 1) for name in names])
+        return self._found.layouts([named.get(name, 1) for name in names], [counts.get(name, 1) for name in names])
 
     def __repr__(self):
         return "\n".join(map(str, self.tunables))

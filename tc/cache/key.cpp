@@ -38,7 +38,14 @@ std::optional<GridLimits> limits_of(const std::string& target) try {
   return std::nullopt;
 }
 
+constexpr const char* layouts_mark = "layouts";
+
 }  // namespace
+
+Key of_layouts(Key key) {
+  key.tools = layouts_mark;
+  return key;
+}
 
 Encoder& Encoder::put(std::int64_t number) {
   put_bytes(bytes_, static_cast<std::uint64_t>(number), 8);
@@ -73,6 +80,7 @@ Digest family(const Key& key) {
   out.put(key.program).put(architecture(key.target)).put(static_cast<std::int64_t>(key.tensors.size()));
   for (const auto& tensor : key.tensors)
     out.put(name(tensor.spec.dtype)).put(std::int64_t(tensor.spec.rank())).put(std::int64_t(tensor.output));
+  if (key.tools == layouts_mark) out.put(key.tools);
   return sha256(out.bytes());
 }
 

@@ -22,10 +22,14 @@ struct Key {
   std::string program;  ///< lang::canonical_text
   std::vector<KeyTensor> tensors;
   std::string target;
-  std::string tools;  ///< of code: versions of what makes and loads it outside of the build, "nvrtc 13.0, driver 13.0"
+  /// Of code: versions of what makes and loads it outside of the build, "nvrtc 13.0, driver 13.0"; of layouts: "layouts".
+  std::string tools;
 
   bool operator==(const Key&) const = default;
 };
+
+/// The key under which a cache keeps the layouts in which the program of \p key is fastest: the notes of its entries.
+Key of_layouts(Key key);
 
 /// Strings, numbers and lists one after another, each with its length: equal for equal values only, the same on every
 /// machine and for every version of every library.

@@ -24,4 +24,15 @@ struct LaidOutFunction {
 LaidOutFunction in_layouts(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
                            const layout::Layouts& layouts, const Limits& limits = {});
 
+/// \p layouts of tensors of \p function, and what layout::propagate() adds for \p inputs. Throws as in_layouts().
+layout::Layouts propagated(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
+                           const layout::Layouts& layouts, const Limits& limits = {});
+
+/// The function `convert` of layout::conversion(). Throws OptionsError for layouts that a tensor of \p extents cannot have.
+std::shared_ptr<const Function> conversion(DType type, const layout::Extents& extents, const layout::Layout& from,
+                                           const layout::Layout& to);
+
+/// The names of the tensors of \p function, whose calls are written out: parameters, then what statements write, in order.
+std::vector<std::string> tensor_names(const std::shared_ptr<const Function>& function);
+
 }  // namespace tc::engine

@@ -39,6 +39,23 @@ std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function
   });
 }
 
+std::vector<std::optional<double>> layout_prices(const std::shared_ptr<const Function>& function,
+                                                 const std::vector<TensorSpec>& inputs,
+                                                 const std::vector<layout::Layouts>& choices,
+                                                 const CompileOptions& options) {
+  return supervised(limits_of(options), "prices of layouts", [=](const Supervision& supervision) {
+    auto how = options;
+    how.stages.cancellation = supervision.cancellation();
+    how.time_limit = 0;
+    const auto whole = inlined(function);
+    const auto sizes = bind_inputs(*whole, inputs);
+    std::vector<std::optional<double>> result;
+    for (const auto& layouts : choices)
+      result.push_back(price_in_layouts({whole->def, whole->ranges}, sizes, layouts, how));
+    return result;
+  });
+}
+
 layout::LayoutTemplate layout_template(const std::shared_ptr<const Function>& function,
                                        const std::vector<TensorSpec>& inputs, const Limits& limits) {
   return supervised(limits, "a template of layouts", [=](const Supervision&) {

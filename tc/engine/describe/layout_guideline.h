@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tc/engine/compile/compile_options.h"
@@ -21,6 +22,13 @@ struct PricedLayouts {
 /// inputs that do not fit, else as run_supervised().
 std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
                                             const std::vector<TensorSpec>& inputs, const CompileOptions& options);
+
+/// Seconds that price_in_layouts() predicts for \p function on \p inputs in each of \p choices, each a set of layouts of its
+/// tensors; nothing where it cannot take them. Otherwise as layout_guideline().
+std::vector<std::optional<double>> layout_prices(const std::shared_ptr<const Function>& function,
+                                                 const std::vector<TensorSpec>& inputs,
+                                                 const std::vector<layout::Layouts>& choices,
+                                                 const CompileOptions& options);
 
 /// The template of the layouts of \p function for \p inputs (layout::layout_template). Calls are written out. It stays
 /// within \p limits. Throws ArgumentError for inputs that do not fit, else as run_supervised().

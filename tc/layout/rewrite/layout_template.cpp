@@ -216,52 +216,65 @@ class TemplateRule {
   LayoutTemplate result_;
 };
 
-/// Where a physical dimension stands: outer ones before inner ones, by their rank.
+/// Where a physical dimension stands: those of an outer level before those of inner ones, then by their rank.
 struct Place {
-  bool inner = false;
+  enum class Level { Outer, Middle, Inner } level = Level::Outer;
   int rank = 0;
 };
 
 Layout layout_of(const TemplateTensor& tensor, const std::vector<TileTunable>& tunables,
-                 const std::vector<std::int64_t>& tiles) {
+                 const std::vector<std::int64_t>& tiles, const std::vector<std::int64_t>& counts) {
   Layout result;
   std::vector<Place> places;
   for (const auto& dim : tensor.dims) {
     const auto at = places.size();
-    const Place outer{false, dim.outer_rank}, inner{true, dim.inner_rank};
+    const Place outer{Place::Level::Outer, dim.outer_rank}, middle{Place::Level::Middle, dim.inner_rank},
+        inner{Place::Level::Inner, dim.inner_rank};
     const std::int64_t tile = dim.part == Part::Kept ? 1 : tiles[dim.tunable];
-    const bool whole = dim.part != Part::Kept && tile == tunables[dim.tunable].extent;
+    const std::int64_t count = dim.part == Part::Kept ? 1 : counts[dim.tunable];
+    const std::int64_t extent = dim.part == Part::Kept ? 1 : tunables[dim.tunable].extent;
+    const bool whole = dim.part != Part::Kept && tile * count >= extent;
     if (dim.part == Part::Window && !whole) {
-      result = result.unfold(at, dim.step * (tile - 1) + dim.window, dim.step * tile);
-    } else if (dim.part == Part::Tiled && !whole && tile > 1) {
-      result = result.split(at, {tile});
+      const auto size = tile * count;
+      result = result.unfold(at, dim.step * (size - 1) + dim.window, dim.step * size);
+      places.insert(places.end(), {outer, inner});
+    } else if (dim.part == Part::Tiled && tile > 1 && tile < extent && count > 1) {
+      result = whole ? result.split(at, {tile}) : result.split(at, {count, tile});
+      if (!whole) places.push_back(outer);
+      places.insert(places.end(), {middle, inner});
+    } else if (dim.part == Part::Tiled && !whole && tile * count > 1) {
+      result = result.split(at, {tile * count});
+      places.insert(places.end(), {outer, inner});
     } else {
       places.push_back(whole ? inner : outer);
-      continue;
     }
-    places.push_back(outer);
-    places.push_back(inner);
   }
   std::vector<std::size_t> order(places.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(places[a].inner, places[a].rank) < std::pair(places[b].inner, places[b].rank);
+    return std::pair(places[a].level, places[a].rank) < std::pair(places[b].level, places[b].rank);
   });
   return std::is_sorted(order.begin(), order.end()) ? result : result.reorder(order);
 }
 
 }  // namespace
 
-Layouts LayoutTemplate::layouts(const std::vector<std::int64_t>& tiles) const {
-  if (tiles.size() != tunables.size())
-    throw OptionsError(str("a template of ", tunables.size(), " tile sizes is given ", tiles.size()));
+Layouts LayoutTemplate::layouts(const std::vector<std::int64_t>& tiles, const std::vector<std::int64_t>& counts) const {
+  const auto each = counts.empty() ? std::vector<std::int64_t>(tunables.size(), 1) : counts;
+  if (tiles.size() != tunables.size() || each.size() != tunables.size())
+    throw OptionsError(str("a template of ", tunables.size(), " tile sizes is given ", tiles.size(), " and ",
+                           each.size(), " numbers of tiles"));
   for (std::size_t t = 0; t < tiles.size(); ++t)
     if (tiles[t] < 1 || tiles[t] > tunables[t].extent)
       throw OptionsError(
           str("the tile size ", tunables[t].name, " is ", tiles[t], ", it must be in 1 to ", tunables[t].extent));
+  for (std::size_t t = 0; t < tiles.size(); ++t)
+    if (each[t] < 1 || each[t] > tunables[t].extent)
+      throw OptionsError(str("the outer tile of ", tunables[t].name, " has ", each[t], " tiles, it must have 1 to ",
+                             tunables[t].extent));
   Layouts result;
   for (const auto& tensor : tensors) {
-    auto layout = layout_of(tensor, tunables, tiles);
+    auto layout = layout_of(tensor, tunables, tiles, each);
     if (!layout.is_identity()) result.of[tensor.name] = std::move(layout);
   }
   return result;

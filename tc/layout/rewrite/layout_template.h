@@ -33,8 +33,13 @@ struct LayoutTemplate {
   std::vector<TileTunable> tunables;
   std::vector<TemplateTensor> tensors;
 
-  /// The layouts for \p tiles, one a tunable, each from 1 to its extent. Throws OptionsError for other numbers.
-  Layouts layouts(const std::vector<std::int64_t>& tiles) const;
+  /// The layouts for \p tiles, one a tunable, each from 1 to its extent. With \p counts, one a tunable too, tiles have two
+  /// levels: so many tiles make a tile of the outer level, whose elements are together; a window is unfolded in the outer tiles.
+  ///
+  ///   tile 8 of o, count 4     Y: n h w o/32 o%32/8 o%8
+  ///
+  /// Throws OptionsError for other numbers.
+  Layouts layouts(const std::vector<std::int64_t>& tiles, const std::vector<std::int64_t>& counts = {}) const;
 };
 
 /// The template of \p function for \p sizes, from the accesses of the statement with most iterators alone:
