@@ -36,7 +36,8 @@ DEFINE_string(target, "",
 DEFINE_string(devices, "", "GPUs to measure on, for example 0,1; without it all that the target is for");
 DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
 DEFINE_int32(candidates, 0, "candidates to try for each list of sizes, if the budget allows; 0: no limit");
-DEFINE_string(method, "genetic", "how to search: genetic, random, or price: nests that are predicted to be fast");
+DEFINE_string(search, "genetic", "how to search: genetic, random, or price: nests that are predicted to be fast");
+DEFINE_string(method, "", "the former name of --search");
 DEFINE_string(ranking, "none", "which candidates are measured: none (all), model or learned");
 DEFINE_int32(
     derive, 0,
@@ -50,7 +51,9 @@ DEFINE_string(start, "", "options to try first, for example tile=32x32,unroll=4;
 DEFINE_string(cache, "",
               "the cache's folder, made if it is not there; without it that of TC_CACHE_DIR, else "
               "~/.cache/tensor_comprehensions");
-DEFINE_string(checkpoint, "", "a file that is written after each generation; the same command goes on from it");
+DEFINE_string(checkpoint, "",
+              "a file that is written after each generation; the same command goes on from it. "
+              "Of several lists of sizes, each has its own, with its number behind the name");
 DEFINE_string(log, "", "a file to which lines of JSON are added, see below");
 DEFINE_bool(quiet, false, "print results only");
 
@@ -252,7 +255,7 @@ TuneSettings settings_from_flags() {
   settings.worker = {"/proc/self/exe", "--worker"};
   settings.budget = FLAGS_budget;
   settings.candidates = FLAGS_candidates;
-  settings.method = parse_method(FLAGS_method);
+  settings.search = parse_search(FLAGS_method.empty() ? FLAGS_search : FLAGS_method);
   settings.ranking = parse_ranking(FLAGS_ranking);
   settings.seed = FLAGS_seed;
   settings.genetic.population = FLAGS_population;
@@ -330,11 +333,13 @@ int main(int count, char** words) {
     auto function = load(words[1]);
     auto settings = settings_from_flags();
     auto lists = lists_of_sizes();
-    if (lists.size() > 1 && !FLAGS_checkpoint.empty()) throw UsageError("--checkpoint takes one list of sizes");
     Log log;
     bool all = true;
-    for (const auto& sizes : lists)
-      if (!cancellation().requested()) all = try_to_tune(function, sizes, settings, log) && all;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if (cancellation().requested()) break;
+      if (lists.size() > 1 && !FLAGS_checkpoint.empty()) settings.checkpoint = str(FLAGS_checkpoint, ".", i + 1);
+      all = try_to_tune(function, lists[i], settings, log) && all;
+    }
     return all ? 0 : 2;
   } catch (const UsageError& error) {
     complain(str(error.what(), "; tc_autotune --help says what there is"));

@@ -70,7 +70,7 @@ def chosen(patterns: Sequence[str]) -> List[Case]:
 def tuned(case: Case, job: Job, inputs: tuple):
     """The result of the tuning of `job`."""
     function = tc.define(case.text)[case.entry]
-    how = {"budget": job.budget, "method": job.method, "ranking": job.ranking, "seed": job.seed}
+    how = {"budget": job.budget, "search": job.method, "ranking": job.ranking, "seed": job.seed}
     return tc.autotune(function, *inputs, **how, cache=False, progress=False)
 
 
@@ -124,9 +124,9 @@ def prices_row(case: Case, job: Job, inputs: tuple) -> dict:
     """The times of the kernels that a search by price finds in a few measurements, and that a genetic one finds in the budget, in turns with
     the default one."""
     function = tc.define(case.text)[case.entry]
-    few = {"method": "price", "candidates": PRICED_CANDIDATES, "seed": job.seed}
-    many = {"method": "genetic", "budget": job.budget, "seed": job.seed}
-    found = {how["method"]: tc.autotune(function, *inputs, **how, cache=False, progress=False) for how in (few, many)}
+    few = {"search": "price", "candidates": PRICED_CANDIDATES, "seed": job.seed}
+    many = {"search": "genetic", "budget": job.budget, "seed": job.seed}
+    found = {how["search"]: tc.autotune(function, *inputs, **how, cache=False, progress=False) for how in (few, many)}
     options = {"default": "default", **{method: fastest(result) for method, result in found.items()}}
     kernels = {name: tc.compile(function, *inputs, options=each or "default", cache=False) for name, each in options.items()}
     calls = {name: (lambda kernel=kernel: kernel(*inputs)) for name, kernel in kernels.items()}

@@ -9,6 +9,7 @@
 #include "cache.h"
 #include "callable.h"
 #include "interpreter_lock.h"
+#include "policy.h"
 #include "tc/autotuner/tuner.h"
 #include "tc/autotuner/worker/sample.h"
 #include "tc/autotuner/worker/worker.h"
@@ -132,11 +133,21 @@ TuneSettings settings_of(const py::dict& values) {
   settings.worker = values["worker"].cast<std::vector<std::string>>();
   settings.budget = values["budget"].cast<double>();
   settings.candidates = values["candidates"].cast<int>();
-  settings.method = autotuner::parse_method(values["method"].cast<std::string>());
+  const auto search = values["search"].cast<std::string>();
+  if (const py::object policy = values["policy"]; !policy.is_none()) {
+    settings.search = autotuner::SearchKind::Policy;
+    settings.policy = policy_of(search, policy);
+  } else {
+    settings.search = autotuner::parse_search(search);
+  }
+  if (const py::object prices = values["prices"]; !prices.is_none()) settings.prices = correction_of(prices);
   settings.ranking = autotuner::parse_ranking(values["ranking"].cast<std::string>());
   settings.devices = values["devices"].cast<std::vector<int>>();
   settings.seed = values["seed"].cast<std::uint64_t>();
   settings.genetic.population = values["population"].cast<int>();
+  settings.finalists = values["finalists"].cast<int>();
+  settings.final_seconds = values["final_seconds"].cast<double>();
+  settings.interpret_limit = values["interpret_limit"].cast<double>();
   settings.starts = values["starts"].cast<std::vector<options::MappingOptions>>();
   settings.checkpoint = values["checkpoint"].cast<std::string>();
   return settings;
@@ -193,6 +204,7 @@ py::dict tune(const CacheKey& key, const py::tuple& tensors, const std::shared_p
 }  // namespace
 
 void bind_tune(py::module_& m) {
+  bind_policies(m);
   m.def("tune", &tune, py::arg("key"), py::arg("tensors"), py::arg("cache"), py::arg("settings"), py::arg("show"),
         "Searches for the fastest mapping options.");
   m.def(

@@ -9,7 +9,7 @@ from .executable import Executable, compiled
 from .function import Function, _Origin
 from .generic import GenericFunction
 from .given import Given, OutGiven
-from .laid_out import compile_in_layouts
+from .laid_out import compile_in_layouts, tuned_layouts
 from .options import AnyCache, Layouts, MappingChoice, Names, Options
 from .valued import ValuedFunction
 
@@ -170,7 +170,8 @@ def compile(
     "split(1, 16)"). `tensors` have the logical shapes of the def, whereas the executable takes and returns tensors of the physical shapes;
     torch and NumPy tensors with the strides of a permuted layout (channels_last) are accepted as they are. A word chooses the layouts of
     tensors between the nodes of the def: "off", "constants", "resolve" or "fold"; `stats["layouts"]` lists them. The default is
-    "resolve" if `libraries` names a library, otherwise "constants". See docs/layouts.md.
+    "resolve" if `libraries` names a library, otherwise "constants". "tuned": the layouts of the cache, which `autotune(..., layouts=True)` found for
+    tensors like these, as if they were given; OptionsError if it has none. See docs/layouts.md.
 
     `derive` is the largest number of rules applied to each node to find a cheaper equivalent program; `stats["derived"]` lists the
     programs found, with proofs. 0: none. See docs/derivation.md.
@@ -183,12 +184,15 @@ def compile(
     `schedule` replaces the scheduler's result, in isl's notation of schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
-    word = layouts if isinstance(layouts, str) else None
+    tuned = isinstance(layouts, str) and layouts == "tuned"
+    word = layouts if isinstance(layouts, str) and not tuned else None
     limits = {"time_limit": time_limit, "memory_limit": memory_limit}
     how = Options(target, options, cache, partition, libraries, word, derive, fold_scales, schedule, nest, dynamic=dynamic, **limits)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)
+    if tuned:
+        layouts = tuned_layouts(function._for_values(given), given, out, how)
     if layouts and not isinstance(layouts, str):
         return compile_in_layouts(function._for_values(given), given, layouts, out, how, list(constants))
     return compiled(function, given, out, how, list(constants))

@@ -5,14 +5,18 @@ part of the budget, with a seed of its own; the driver then hands the winners of
 put into their caches is merged into the cache of the driver.
 """
 
+import base64
 import dataclasses
 import importlib
 import tempfile
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from . import _core
+from .checkpoint import StageLog
 
 ROUNDS = 3
+KIND = "tensor_comprehensions tuning by Ray 1"
+"""Of its checkpoints."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,12 +125,28 @@ def rounds_of(workers: int, budget: float) -> int:
     return ROUNDS if workers > 1 and budget >= 10 * ROUNDS else 1
 
 
-def tune(cluster: Cluster, task: Task, report: Callable[[dict], None]) -> List[Found]:
+def _identity(task: Task, workers: int) -> Dict[str, Any]:
+    """What tunings have in common of which one goes on with the checkpoint of the other."""
+    tensors = [[list(getattr(each, "shape", ())), str(getattr(each, "dtype", ""))] for each in map(unpacked, task.tensors)]
+    settings = {name: str(value) for name, value in task.settings.items()}
+    return {"text": task.text, "name": task.name, "tensors": tensors, "settings": settings, "workers": workers, "compiler": _core.compiler_build()}
+
+
+def _as_entry(found: Sequence[Found]) -> dict:
+    return {"found": [{"result": each.result, "exported": base64.b64encode(each.exported).decode()} for each in found]}
+
+
+def _of_entry(entry: dict) -> List[Found]:
+    return [Found(each["result"], base64.b64decode(each["exported"])) for each in entry["found"]]
+
+
+def tune(cluster: Cluster, task: Task, report: Callable[[dict], None], checkpoint: str = "") -> List[Found]:
     """The findings of all workers in the last round, in which each has tried the winners of the others. `report` is called after
-    each round with a dict: round, rounds, workers, speedup."""
+    each round with a dict: round, rounds, workers, speedup. With a file `checkpoint`, rounds that are in it are not run again."""
     budget, candidates = task.settings["budget"] or 0, task.settings["candidates"] or 0
     rounds = rounds_of(cluster.workers, budget)
-    starts, found = list(task.settings["starts"]), []
+    starts, found = list(task.settings["starts"]), list[Found]()
+    log = StageLog(checkpoint, KIND, _identity(task, cluster.workers) if checkpoint else {})
     for number in range(rounds):
         tasks = []
         for worker in range(cluster.workers):
@@ -134,11 +154,13 @@ def tune(cluster: Cluster, task: Task, report: Callable[[dict], None]) -> List[F
             share = {"budget": budget / rounds or None, "candidates": -(-candidates // rounds) or None}
             tasks.append(dataclasses.replace(task, settings={**task.settings, **share, "seed": seed, "starts": starts}))
         try:
-            found = cluster.run(tasks)
+            if number == len(log.entries):
+                log.add(_as_entry(cluster.run(tasks)))
         except KeyboardInterrupt:
             if not found:
                 raise
             break
+        found = _of_entry(log.entries[number])
         starts = list(dict.fromkeys([*starts, *(each.result["best"]["options"] for each in found)]))
         starts = [each for each in starts if each]
         report({"round": number + 1, "rounds": rounds, "workers": len(found), "speedup": max(map(speedup, found))})

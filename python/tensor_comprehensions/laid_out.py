@@ -1,8 +1,10 @@
 """Executables of tensors in layouts."""
 
 from . import _core
+from .cache import environment
 from .executable import Executable
 from .function import Function
+from .layout_conversions import kept_layouts
 from .layouts import LogicalView, as_layout
 
 
@@ -47,3 +49,14 @@ def compile_in_layouts(function, given, layouts, out, how, constants) -> LaidOut
     all_views = [LogicalView.of(chosen.get(name), tensor) for name, tensor in taken]
     views = {i: view for i, view in enumerate(all_views) if view is not None}
     return LaidOutExecutable(core, chosen, views, laid_out, how, held)
+
+
+def tuned_layouts(function, given, out, how) -> dict:
+    """The layouts that a cache has for `function` and the tensors `given`, empty where plain ones are the fastest. Raises OptionsError where it
+    has none."""
+    store = environment() if how.cache is None else how.cache
+    key = function._cache_key(tuple(given), out, _core.Settings(target=how.target))
+    found = kept_layouts(store, key, function) if store else None
+    if found is None:
+        raise _core.OptionsError(f"the cache has no layouts for '{function.name}' and these tensors\nhelp: tc.autotune(..., layouts=True) finds some")
+    return found

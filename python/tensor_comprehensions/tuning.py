@@ -1,6 +1,5 @@
 """Searching for the mapping options that make a def fastest on this machine, by measuring."""
 
-import dataclasses
 import numbers
 import os
 import sys
@@ -8,117 +7,26 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from . import _core, distributed, tuning_report
+from . import _core, distributed
 from .api import define
 from .executable import Executable, compiled
 from .function import Function
 from .cache import Cache, environment
 from .given import Given, OutGiven
+from .joint_result import tune_jointly
+from .joint_tuning import Joint
 from .options import AnyCache, Options, checked_number
+from .search.choice import DEFAULT, Chosen, Search, named_search
 from .tuning_report import seconds_text
+from .tuning_result import Candidate, Measured, TuneResult
 
 EFFORTS = {"quick": (20.0, 96), "full": (600.0, 4000)}
 """Seconds and candidates."""
 
+SETTINGS = {"finalists": 3, "final_seconds": 3.0, "interpret_limit": 1.0, "devices": []}
+"""What a tuning as part of a larger one sets otherwise."""
+
 WORKER = "import sys; sys.path[:] = {path!r}; from tensor_comprehensions import _core; sys.exit(_core.tuner_worker())"
-
-
-@dataclasses.dataclass(frozen=True)
-class Measured:
-    """Options that were measured in turns with others."""
-
-    options: _core.MappingOptions
-    time: float
-    """Seconds of a call, the median."""
-    least: float
-    spread: float
-    """Seconds between the quartiles."""
-    runs: int
-    """In turns with the others; 0: Ctrl-C left no time for them, and the times are those of the search."""
-
-    def __str__(self):
-        return f"{seconds_text(self.time)} with {str(self.options) or 'the default options'}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Candidate:
-    """Options that were tried. `status` is ok, same (code as an earlier one), slow (given up), wrong, crash, timeout,
-    resource or rejected; `time` is in seconds, the least of some samples, 0 for failures; `at` is when, in seconds since tuning began;
-    `predicted` is what the compiler's model says in seconds, 0 for nothing; `device` is the GPU that measured it, for targets of GPUs."""
-
-    options: _core.MappingOptions
-    status: str
-    time: float
-    spread: float
-    note: str
-    generation: int
-    at: float
-    predicted: float = 0.0
-    device: int = -1
-
-
-@dataclasses.dataclass(frozen=True)
-class TuneResult:
-    """The result of a tuning."""
-
-    name: str
-    best: Measured
-    """What calls took before (the best options of the cache, else the default ones), unless others were faster beyond noise."""
-    default: Measured
-    finalists: Tuple[Measured, ...]
-    candidates: Tuple[Candidate, ...]
-    executable: Executable
-    """Of the best options."""
-    stop: str
-    """Why it ended: "budget", "candidates", "space" (nothing else to try) or "interrupt"."""
-    generations: int
-    elapsed: float
-    kept: bool
-    """Whether the cache has it."""
-    used: _core.MappingOptions
-    """What calls take afterwards: the best options, unless the cache did not take them, or options that were injected, or are in
-    a folder that goes before, are in their way."""
-
-    @property
-    def speedup(self) -> float:
-        return self.default.time / self.best.time
-
-    def counts(self) -> dict:
-        """The number of candidates with each status."""
-        found: dict = {}
-        for candidate in self.candidates:
-            found[candidate.status] = found.get(candidate.status, 0) + 1
-        return found
-
-    def convergence(self) -> List[Tuple[float, float]]:
-        """The best time so far, in seconds, at each moment it fell, in seconds since tuning began."""
-        points: List[Tuple[float, float]] = []
-        for candidate in self.candidates:
-            if candidate.status == "ok" and (not points or candidate.time < points[-1][1]):
-                points.append((candidate.at, candidate.time))
-        return points
-
-    def importance(self) -> List[Tuple[str, float]]:
-        """How much of the differences of time each option explains by itself, the most important first."""
-        return tuning_report.importance(self.candidates)
-
-    def table(self) -> str:
-        """The finalists, best first."""
-        return tuning_report.table(self)
-
-    def convergence_svg(self) -> str:
-        """A picture of the times over the tuning, as SVG."""
-        return tuning_report.convergence_svg(self)
-
-    def importance_svg(self) -> str:
-        """A picture of `importance()`, as SVG; "" where nothing is."""
-        return tuning_report.importance_svg(self)
-
-    def __str__(self):
-        return f"{tuning_report.headline(self)}\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return tuning_report.page(self)
 
 
 def seconds_left(progress: dict) -> Optional[float]:
@@ -217,6 +125,7 @@ def _result(found: dict, executable: Executable, name: str) -> TuneResult:
         candidates=tuple(Candidate(**{**each, "options": _core.MappingOptions(str(each["options"]))}) for each in found["candidates"]),
         executable=executable,
         used=_core.MappingOptions(str(found["used"])),
+        **{name: found[name] for name in ("model", "layouts", "conversions", "tried") if name in found},
         **{name: found[name] for name in ("stop", "generations", "elapsed", "kept")},
     )
 
@@ -227,7 +136,7 @@ def autotune(
     budget: Optional[float] = None,
     effort: Optional[str] = None,
     candidates: Optional[int] = None,
-    method: str = "genetic",
+    search: Optional[Search] = None,
     ranking: str = "none",
     seed: int = 0,
     population: int = 24,
@@ -241,6 +150,8 @@ def autotune(
     ray: Union[bool, str, None] = None,
     workers: Optional[int] = None,
     resources: Optional[dict] = None,
+    layouts: bool = False,
+    method: Optional[str] = None,
 ) -> TuneResult:
     """Searches for the mapping options that make `function` fastest for tensors like these, by measuring on this machine.
 
@@ -248,11 +159,12 @@ def autotune(
     "full" (10 minutes). Without any of them the budget is 60 s. Ctrl-C ends it within about two seconds, with the best result so far, or
     with a KeyboardInterrupt if there is none yet.
 
-    Candidates are compiled and run in their own processes; only candidates with right results count. `method` is "genetic" or "random", which
-    propose options, or "price", which proposes loop nests that are predicted to be fast.
+    Candidates are compiled and run in their own processes; only candidates with right results count. `search` is "genetic" (the default), "random" or
+    "ppo" (needs torch), which propose options, or "price", which proposes loop nests that are predicted to be fast; or a function that makes a policy of
+    your own. `method` is its former name.
     `ranking` selects the proposed candidates that are measured: "none", all; "model", the fastest by the compiler's model; "learned", by
-    the model corrected by measured times. For a given `seed`, the candidates depend on measured times only. Specs (`tc.spec`) instead of
-    tensors are filled with generated numbers.
+    the model corrected by measured times; "xgboost" corrects the prices of `search="price"` by boosted trees (needs xgboost). For a given `seed`, the
+    candidates depend on measured times only. Specs (`tc.spec`) instead of tensors are filled with generated numbers.
 
     The winner goes into `cache` (a `tc.cache.Cache`; None: the environment's, False: none): calls, and `compile(..., options="cached")`,
     use it in every process. `starts` are options to try first. `checkpoint` is a file that is written after each generation and from which
@@ -260,17 +172,20 @@ def autotune(
 
     Tensors on a GPU, or a target like "cuda:sm_90", use all GPUs of that architecture, or the GPUs in `devices`, at once.
 
+    `layouts=True` searches for the layouts of the tensors, too: a first part of the budget tries layouts, the rest loops in the fastest ones. `result.layouts`
+    names them, `result.executable` takes and returns tensors in them, and `compile(..., layouts="tuned")` finds them in the cache.
+
     `ray` tunes on many machines: True for the Ray cluster this process belongs to, else a local one, or the address of one; see
     docs/autotuning.md. `workers` is their number (one for each machine, or GPU); `resources` are Ray resources of each worker.
     """
     seconds, most = _limits(effort, budget, candidates)
     target = target or _target_of(tensors)
     tensors = tuple(map(_on_host, tensors))
-    store = environment() if cache is None else (None if cache is False else cache)
+    store = environment() if cache is None else cache if isinstance(cache, Cache) else None
     settings: Dict[str, Any] = {
         "budget": seconds,
         "candidates": most,
-        "method": method,
+        "search": named_search(search, method, "price" if layouts else DEFAULT),
         "ranking": ranking,
         "seed": seed,
         "population": population,
@@ -279,10 +194,14 @@ def autotune(
     function = function._for_values(tensors)
     show = Display() if progress is True else progress if callable(progress) else None
     try:
-        if ray and (devices or checkpoint):
-            raise _core.OptionsError("devices= and checkpoint= are of this process: a tuning by Ray takes workers= and resources=")
-        if ray:
-            found = _tune_elsewhere(function, tensors, out, {**settings, "target": target}, store, show, (ray, workers, resources))
+        if ray and devices:
+            raise _core.OptionsError("devices= are of this process: a tuning by Ray takes workers= and resources=")
+        if layouts:
+            _check_joint(settings, target, ray, out)
+            joint = Joint(function, function._in_order(*tensors), target, settings, _tune_here, show, str(checkpoint or ""))
+            found = tune_jointly(joint, function, function._in_order(*tensors), target, store)
+        elif ray:
+            found = _tune_elsewhere(function, tensors, out, {**settings, "target": target}, store, show, (ray, workers, resources), str(checkpoint or ""))
         else:
             here = {**settings, "starts": list(map(_core.MappingOptions, settings["starts"])), "devices": list(devices)}
             found = _tune_here(function, tensors, out, target, here, store, show, str(checkpoint or ""))
@@ -291,8 +210,18 @@ def autotune(
             show.close()
     how = Options(target=target, options=str(found["best"]["options"]) or "default", cache=cache)
     core = found.pop("executable", None)
+    if isinstance(core, Executable):
+        return _result(found, core, function.name)
     executable = compiled(function, function._in_order(*tensors), out, how) if core is None else Executable(core, function, how)
     return _result(found, executable, function.name)
+
+
+def _check_joint(settings, target, ray, out) -> None:
+    """Raises OptionsError for what a tuning of layouts does not take."""
+    if ray or out is not None or callable(settings["search"]) or settings["ranking"] not in ("none", "xgboost"):
+        raise _core.OptionsError("layouts=True takes a search by name, and neither ray=, out= nor a ranking by options")
+    if target and target.startswith("cuda"):
+        raise _core.OptionsError("layouts=True tunes for processors\nhelp: compile with layouts= to try layouts on a GPU")
 
 
 def worker_command() -> list:
@@ -303,18 +232,20 @@ def worker_command() -> list:
 
 def _tune_here(function, tensors, out, target, settings, store, show, checkpoint) -> dict:
     """What a tuning by this process found."""
-    settings = {**settings, "worker": worker_command(), "checkpoint": checkpoint}
+    chosen = Chosen(settings["search"], settings["ranking"], settings["seed"])
+    settings = {**SETTINGS, **settings, **chosen.settings(), "worker": worker_command(), "checkpoint": checkpoint}
     key = function._cache_key(tensors, out, _core.Settings(target=target))
-    return _core.tune(key, tensors, store._core if store else None, settings, show)
+    found = _core.tune(key, tensors, store._core if store else None, settings, show)
+    return {**found, "model": chosen.report(found["candidates"])}
 
 
-def _tune_elsewhere(function, tensors, out, settings, store, show, where) -> dict:
+def _tune_elsewhere(function, tensors, out, settings, store, show, where, checkpoint) -> dict:
     """What a tuning by workers of a Ray cluster found: of all, the one that gained most on its own machine."""
     ray, workers, resources = where
     cluster = distributed.Cluster(ray, workers, resources, bool(settings["target"] and settings["target"].startswith("cuda")), work)
     task = distributed.Task(str(function), function.name, tuple(map(distributed.packed, tensors)), out, settings)
     report = show.round if isinstance(show, Display) else show or (lambda progress: None)
-    found = distributed.tune(cluster, task, report)
+    found = distributed.tune(cluster, task, report, checkpoint)
     kept = bool(store and distributed.merge(found, store))
     best = max(found, key=distributed.speedup).result
     entry = store.best(function, *tensors, out=out, target=settings["target"]) if store else None

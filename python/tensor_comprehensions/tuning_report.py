@@ -66,11 +66,22 @@ def table(result) -> str:
     """The finalists, best first."""
     rows = [("time", "spread", "vs default", "options")]
     for each in result.finalists:
-        options = str(each.options) or "(default)"
+        options = (str(each.options) or "(default)") + (f" in layouts {each.layouts}" if each.layouts else "")
         rows.append((seconds_text(each.time), seconds_text(each.spread), f"{result.default.time / each.time:.2f}x", options))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     lines = ["  ".join([*(cell.rjust(w) for cell, w in zip(row, widths)), row[3]]) for row in rows]
-    return "\n".join([*lines, *filter(None, [remark(result), usage(result)])])
+    return "\n".join([*lines, *filter(None, [remark(result), usage(result), layouts_line(result), str(result.model or "")])])
+
+
+def layouts_line(result) -> str:
+    """The layouts that a joint tuning chose, and what converting costs; "" for other tunings."""
+    if not result.tried:
+        return ""
+    measured = f"of {len(result.tried)} layouts, tried with {sum(each.measurements for each in result.tried)} candidates"
+    if not result.layouts:
+        return f"the plain layouts are the fastest {measured}"
+    costs = "; ".join(f"{name} in {layout}, converted in {seconds_text(result.conversions[name])}" if name in result.conversions else f"{name} in {layout}" for name, layout in sorted(result.layouts.items()))
+    return f"layouts, the fastest {measured}: {costs}"
 
 
 def remark(result) -> str:

@@ -25,9 +25,9 @@ Value parse_name(std::string_view text, const char* what,
 
 }  // namespace
 
-Method parse_method(std::string_view text) {
-  return parse_name<Method>(text, "search",
-                            {{"genetic", Method::Genetic}, {"random", Method::Random}, {"price", Method::Price}});
+SearchKind parse_search(std::string_view text) {
+  return parse_name<SearchKind>(
+      text, "search", {{"genetic", SearchKind::Genetic}, {"random", SearchKind::Random}, {"price", SearchKind::Price}});
 }
 
 Ranking parse_ranking(std::string_view text) {

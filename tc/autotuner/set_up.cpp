@@ -37,6 +37,8 @@ void check(const TuneSettings& settings) {
   if (settings.genetic.population < 1) throw OptionsError("the population must be at least 1");
   if (settings.threads < 0 || settings.compilers < 0 || settings.finalists < 0)
     throw OptionsError("threads, compilers and finalists must be 0 or more");
+  if (settings.search == SearchKind::Policy && !settings.policy.make)
+    throw OptionsError("a search by a policy needs the policy");
   check_seconds(settings.compile_limit, "compiling a candidate");
   check_seconds(settings.run_limit, "running a candidate");
   check_seconds(settings.measure_seconds, "timing a candidate");
@@ -98,8 +100,11 @@ void make_reference(Workers& workers, const TuneSettings& settings, const std::s
 
 std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
                                     const TuneSettings& settings, PriceSearch::Propose propose) {
-  if (settings.method == Method::Price) return std::make_unique<PriceSearch>(std::move(propose), starts);
-  if (settings.method == Method::Random) return std::make_unique<RandomSearch>(space, settings.seed, starts);
+  if (settings.search == SearchKind::Price)
+    return std::make_unique<PriceSearch>(std::move(propose), starts, settings.prices);
+  if (settings.search == SearchKind::Policy)
+    return std::make_unique<PolicySearch>([&] { return settings.policy.make(space); }, starts);
+  if (settings.search == SearchKind::Random) return std::make_unique<RandomSearch>(space, settings.seed, starts);
   return std::make_unique<GeneticSearch>(space, settings.seed, starts, settings.genetic);
 }
 

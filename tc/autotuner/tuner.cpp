@@ -26,7 +26,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int least_generation = 4;
-constexpr int price_generation = 8;  ///< of a search by price, which learns behind each
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
 constexpr double cancelled_seconds = 1.5;               ///< for all of the finals, once tuning is cancelled
 constexpr double laws_cost = 10;                        ///< times the limit of a compile, for one with all laws
@@ -175,10 +174,11 @@ Progress Tuner::clock() const {
 /// code of another build of the compiler, are of no use to it.
 std::string Tuner::identity() const {
   auto key = cache::digest(engine::persistent_key(*function_, arguments_, settings_.target));
-  auto how = str(static_cast<int>(settings_.method), " ", static_cast<int>(settings_.ranking), " ", settings_.seed, " ",
-                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ",
-                 settings_.genetic.mutation_rate, " ", problem_of(*function_, arguments_, settings_).threads, " ",
-                 cache::compiler_build_id(), "\n", space_.text());
+  auto how =
+      str(static_cast<int>(settings_.search), " ", settings_.policy.name, " ", static_cast<int>(settings_.ranking), " ",
+          settings_.seed, " ", settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ",
+          settings_.genetic.mutation_rate, " ", problem_of(*function_, arguments_, settings_).threads, " ",
+          cache::compiler_build_id(), "\n", space_.text());
   return cache::hex(cache::sha256(cache::hex(key) + how));
 }
 
@@ -244,7 +244,7 @@ void Tuner::measure_default() {
 /// Candidates of the next generation: as many as the limits leave room for, those of time by what the default options
 /// took, since a generation that does not end was compiled in vain.
 int Tuner::generation_size() const {
-  int count = settings_.method == Method::Price ? price_generation : settings_.genetic.population;
+  int count = search_->generation(settings_.genetic.population);
   if (settings_.candidates > 0) count = std::min(count, left_to_try());
   if (settings_.budget <= 0 || candidate_seconds_ <= 0) return count;
   double fit = (settings_.budget - reserved() - elapsed()) / candidate_seconds_;

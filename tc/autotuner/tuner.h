@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tc/autotuner/search/genetic_search.h"
+#include "tc/autotuner/search/policy_search.h"
+#include "tc/autotuner/search/price_search.h"
 #include "tc/autotuner/worker/results.h"
 #include "tc/base/cancellation.h"
 #include "tc/base/tensor.h"
@@ -15,10 +17,11 @@
 
 namespace tc::autotuner {
 
-/// Options for rules by genes, drawn ones, or nests by their prices (price_search.h).
-enum class Method : std::uint8_t { Genetic, Random, Price };
-/// Throws OptionsError that lists the methods.
-Method parse_method(std::string_view text);
+/// Options for rules by genes, drawn ones, nests by their prices (price_search.h), or what a policy of the caller proposes
+/// (policy_search.h).
+enum class SearchKind : std::uint8_t { Genetic, Random, Price, Policy };
+/// Throws OptionsError that lists the searches by name, all but those of policies.
+SearchKind parse_search(std::string_view text);
 
 /// The proposed candidates that are measured: all, the best by the compiler's model, or the best by that model
 /// corrected by measured times (cost_model.h).
@@ -33,9 +36,11 @@ struct TuneSettings {
 
   double budget = 60;  ///< seconds for the whole tuning; 0: none
   int candidates = 0;  ///< the most to try; 0: no limit. At least one of both is required
-  Method method = Method::Genetic;
+  SearchKind search = SearchKind::Genetic;
   std::uint64_t seed = 0;
   GeneticSettings genetic;
+  NamedPolicy policy;           ///< of SearchKind::Policy
+  PriceSearch::Correct prices;  ///< corrects the prices of SearchKind::Price; null: corrected_by_ridge()
   Ranking ranking = Ranking::None;
   std::vector<options::MappingOptions> starts;  ///< tried first, with the default options and the options of the cache
 

@@ -56,7 +56,7 @@ TEST(Tune, TriesCandidatesAndTimesTheWinnerAgainstTheDefault) {
 TEST(Tune, TakesSeveralStatementsOutputsAndStrides) {
   Inputs inputs({matrix(24, 32)});
   auto settings = quick(8);
-  settings.method = Method::Random;
+  settings.search = SearchKind::Random;
   TensorSpec transposed{DType::Float32, {24, 32}, {1, 24}};
   auto result = tune(function_of(sums_text), inputs.views(), {contiguous(DType::Float32, {24}), transposed}, settings);
   for (const auto& candidate : result.candidates)
@@ -455,7 +455,7 @@ TEST(Tune, SaysWhatItCannotDo) {
   EXPECT_NE(fails([](auto& s) { s.threads = -1; }).find("0 or more"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/bin/false"}; }).find("does not start"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/nonexistent"}; }).find("does not start"), std::string::npos);
-  EXPECT_ERROR(parse_method("annealing"), OptionsError,
+  EXPECT_ERROR(parse_search("annealing"), OptionsError,
                "there is no search 'annealing'; there are genetic, random and price");
   EXPECT_ERROR(parse_ranking("magic"), OptionsError, "there is no ranking 'magic'; there are none, model and learned");
   EXPECT_ERROR(tune(function, Inputs({matrix(8, 9), matrix(8, 8)}).views(), {}, quick(1)), ArgumentError,

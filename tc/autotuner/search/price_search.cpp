@@ -23,8 +23,25 @@ bool is_useful(double seconds) { return std::isfinite(seconds) && seconds > 0; }
 
 }  // namespace
 
-PriceSearch::PriceSearch(Propose propose, std::vector<options::MappingOptions> starts)
-    : propose_(std::move(propose)), starts_(std::move(starts)) {}
+std::vector<double> corrected_by_ridge(const std::vector<PriceSearch::Known>& pool) {
+  Ridge correction(pool.empty() ? 0 : pool.front().candidate.terms.size());
+  double sum = 0, samples = 0;
+  const auto factor = [](const auto& known) { return std::log(known.seconds / known.candidate.seconds); };
+  for (const auto& known : pool)
+    if (known.seconds > 0) sum += factor(known), samples += 1;
+  const auto mean = samples > 0 ? sum / samples : 0;
+  for (const auto& known : pool)
+    if (known.seconds > 0) correction.learn(known.candidate.terms, factor(known) - mean);
+  std::vector<double> result;
+  for (const auto& [candidate, asked, seconds] : pool)
+    result.push_back(candidate.seconds * std::exp(mean + correction.value(candidate.terms)));
+  return result;
+}
+
+PriceSearch::PriceSearch(Propose propose, std::vector<options::MappingOptions> starts, Correct correct)
+    : propose_(std::move(propose)),
+      correct_(correct ? std::move(correct) : corrected_by_ridge),
+      starts_(std::move(starts)) {}
 
 /// Nests near the fastest options join the pool. The first of them is what these options choose.
 void PriceSearch::grow() {
@@ -38,22 +55,6 @@ void PriceSearch::grow() {
       pool_.push_back({std::move(candidate), is_known, is_known ? told->second : 0});
     is_centre = false;
   }
-}
-
-/// Of each in the pool, the price as corrected by what was measured.
-std::vector<double> PriceSearch::costs() const {
-  Ridge correction(pool_.empty() ? 0 : pool_.front().candidate.terms.size());
-  double sum = 0, samples = 0;
-  const auto factor = [](const Known& known) { return std::log(known.seconds / known.candidate.seconds); };
-  for (const auto& known : pool_)
-    if (known.seconds > 0) sum += factor(known), samples += 1;
-  const auto mean = samples > 0 ? sum / samples : 0;
-  for (const auto& known : pool_)
-    if (known.seconds > 0) correction.learn(known.candidate.terms, factor(known) - mean);
-  std::vector<double> result;
-  for (const auto& [candidate, asked, seconds] : pool_)
-    result.push_back(candidate.seconds * std::exp(mean + correction.value(candidate.terms)));
-  return result;
 }
 
 /// How differently the prices of two nests are made up.
@@ -75,7 +76,7 @@ double PriceSearch::novelty(const Known& known, const std::vector<std::size_t>& 
 
 /// The positions of the \p count nests of the pool to measure next.
 std::vector<std::size_t> PriceSearch::next(int count) const {
-  const auto cost = costs();
+  const auto cost = correct_(pool_);
   std::vector<std::size_t> order, taken;
   for (std::size_t i = 0; i < pool_.size(); ++i)
     if (!pool_[i].asked) order.push_back(i);

@@ -13,7 +13,7 @@ struct Trial {
   double seconds = 0;
 };
 
-/// A search method. Its invariants:
+/// A search. Its invariants:
 ///
 /// ask() returns no options twice, and fewer than requested only if it finds no others;
 /// its results depend only on the seed and on the trials it was told;
@@ -26,6 +26,9 @@ class Search {
   virtual std::vector<options::MappingOptions> ask(int count) = 0;
   /// Reports outcomes, also of options that were not proposed.
   virtual void tell(const std::vector<Trial>& trials) = 0;
+
+  /// Options to ask for at once, behind which it learns; \p population where it does not matter.
+  virtual int generation(int population) const { return population; }
 
   /// The predicted seconds of \p options that ask() returned; 0 without a prediction.
   virtual double predicted(const options::MappingOptions&) const { return 0; }

@@ -181,7 +181,7 @@ class Face:
             (tc.torch.Module, (T.mm, ["B"]), dict(sizes={"K": 3, "N": 2}, init=None)),
             *((copied, (value,), {}) for value in (tc.spec((2, 3)), T.add, self.run, self.options) for copied in (copy.copy, copy.deepcopy)),
             *((reduced, (value, protocol), {}) for value in (tc.spec((2, 3)), T.add, self.layout) for reduced in (pickle.dumps, object.__reduce_ex__, copyreg._reduce_ex) for protocol in (0, 1, 2)),
-            (tc.autotune, (T.add, a, a), dict(budget=0.01, candidates=1, method="genetic", ranking="none", seed=0, population=2, starts=["tile=8"], cache=False, devices=[], progress=False)),
+            (tc.autotune, (T.add, a, a), dict(budget=0.01, candidates=1, search="genetic", ranking="none", seed=0, population=2, starts=["tile=8"], cache=False, devices=[], progress=False)),
             (tc.tune_derivations, (T.mm, a, a.t()), dict(budget=0.01, depth=1, candidates=1, cache=False)),
         ]  # fmt: skip
         return calls

@@ -55,7 +55,7 @@ def test_the_result_and_what_the_cache_has_of_it(cache, tmp_path):
 
 def test_nests_that_prices_propose_are_measured_and_kept(cache):
     T = tc.define(MM, cache=cache)
-    result = tc.autotune(T.mm, A, B, cache=cache, method="price", candidates=8, progress=False)
+    result = tc.autotune(T.mm, A, B, cache=cache, search="price", candidates=8, progress=False)
     nests = [c for c in result.candidates if c.options.nest]
     assert len(nests) == 8 and {c.status for c in nests} <= {"ok", "same", "slow"}
     assert all(c.predicted > 0 for c in nests)
@@ -249,7 +249,7 @@ def test_starts_seeds_and_checkpoints(tmp_path):
     tried = lambda **how: [str(c.options) for c in tc.autotune(T.mm, A, B, cache=False, **{**QUICK, **how}).candidates]
     first = tried(starts=["tile=9x9"], seed=3, checkpoint=tmp_path / "point")
     assert first[:2] == ["", "tile=9x9"]
-    assert tried(starts=["tile=9x9"], seed=3) == first != tried(seed=4, method="random")
+    assert tried(starts=["tile=9x9"], seed=3) == first != tried(seed=4, search="random")
     assert tried(starts=["tile=9x9"], seed=3, checkpoint=tmp_path / "point", candidates=9)[:7] == first
 
 
@@ -257,7 +257,7 @@ def test_starts_seeds_and_checkpoints(tmp_path):
     "how, message",
     [
         (dict(effort="much"), "there are quick and full"),
-        (dict(method="annealing"), "there are genetic, random and price"),
+        (dict(search="annealing"), "there is no search 'annealing'\nhelp: there are price, genetic, random and ppo"),
         (dict(ranking="magic"), "there are none, model and learned"),
         (dict(starts=["tile=-1"]), "tile"),
     ],
@@ -314,6 +314,14 @@ def test_the_program(cache, tmp_path):
     assert str(tc.compile(T.mm, A, B, cache=cache, options="tuned").options) == entries[6]["best"]
 
 
+def test_each_list_of_sizes_has_a_checkpoint(tmp_path):
+    source = tmp_path / "mm.tc"
+    source.write_text(MM)
+    flags = ["--sizes=M=8,K=8,N=8;M=4,K=4,N=4", "--candidates=3", "--quiet", f"--cache={tmp_path / 'cache'}", f"--checkpoint={tmp_path / 'point'}"]
+    tool(source, *flags)
+    assert {each.name for each in tmp_path.glob("point*")} == {"point.1", "point.2"}
+
+
 def test_a_list_of_sizes_from_a_file(tmp_path):
     source, shapes = tmp_path / "mm.tc", tmp_path / "shapes.txt"
     source.write_text(MM)
@@ -325,7 +333,7 @@ def test_a_list_of_sizes_from_a_file(tmp_path):
 
 def test_help_says_all_and_mistakes_are_told(tmp_path):
     text = tool("--help")
-    for flag in "def sizes target devices budget candidates method ranking seed population threads start cache checkpoint log quiet".split():
+    for flag in "def sizes target devices budget candidates search method ranking seed population threads start cache checkpoint log quiet".split():
         assert f"  --{flag}" in text
     source = tmp_path / "mm.tc"
     source.write_text(MM + "\n" + MM.replace("mm", "other"))

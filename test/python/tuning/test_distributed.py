@@ -1,6 +1,7 @@
 """Tuning on many machines: the driver on a stand-in for Ray, and on a local Ray where that is installed."""
 
 import copy
+import dataclasses
 import pickle
 import types
 
@@ -13,7 +14,7 @@ from tensor_comprehensions import distributed, tuning
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(24 * 20, dtype=np.float32).reshape(24, 20) % 7
 B = np.arange(20 * 32, dtype=np.float32).reshape(20, 32) % 5
-SETTINGS = dict(candidates=4, budget=0, method="random", ranking="none", seed=1, population=4, starts=["tile=9x9"], target=None)
+SETTINGS = dict(candidates=4, budget=0, search="random", ranking="none", seed=1, population=4, starts=["tile=9x9"], target=None)
 
 
 class Ray:
@@ -88,6 +89,48 @@ def test_rounds_exchange_winners():
     assert starts == [["tile=9x9"], ["tile=9x9", "tile=8", "tile=16"], ["tile=9x9", "tile=8", "tile=16", "tile=24", "tile=32"]]
     assert {each.settings["budget"] for tasks in cluster.tasks for each in tasks} == {20.0}
     assert {each.settings["candidates"] for tasks in cluster.tasks for each in tasks} == {10}
+
+
+def test_rounds_go_on_from_a_checkpoint(tmp_path):
+    class Cluster:
+        workers = 2
+
+        def __init__(self, rounds):
+            self.rounds, self.tasks = rounds, []
+
+        def run(self, tasks):
+            if len(self.tasks) == self.rounds:
+                raise RuntimeError("the coordinator is killed")
+            self.tasks.append(copy.deepcopy(tasks))
+            return [found_by(task, f"tile={8 * task.settings['seed']}") for task in tasks]
+
+    task = distributed.Task(MM, "mm", (A, ("spec", (20, 32), "float32", (32, 1))), None, {**SETTINGS, "budget": 60.0, "candidates": 30})
+    silent = lambda progress: None
+    whole = Cluster(3)
+    found = distributed.tune(whole, task, silent)
+    file = str(tmp_path / "rounds")
+    with pytest.raises(RuntimeError):
+        distributed.tune(Cluster(1), task, silent, file)
+    rest = Cluster(2)
+    assert distributed.tune(rest, task, silent, file) == found
+    settings = lambda cluster: [[each.settings for each in tasks] for tasks in cluster.tasks]
+    assert settings(rest) == settings(whole)[1:]
+    # A tuning of something else begins anew, and a file of something else stays.
+    other = Cluster(3)
+    distributed.tune(other, dataclasses.replace(task, settings={**task.settings, "seed": 2}), silent, file)
+    assert len(other.tasks) == 3
+    (tmp_path / "mine").write_text("[]")
+    with pytest.raises(tc.ResourceError, match="something else"):
+        distributed.tune(Cluster(3), task, silent, str(tmp_path / "mine"))
+
+
+def test_a_checkpoint_of_a_tuning_by_ray(tmp_path):
+    file, T = tmp_path / "rounds", tc.define(MM)
+    how = dict(cache=False, candidates=2, population=2, progress=False, checkpoint=file)
+    first = tc.autotune(T.mm, A, B, ray=Ray(), **how)
+    ray = Ray()
+    again = tc.autotune(T.mm, A, B, ray=ray, **how)
+    assert not ray.tasks and again.best == first.best and again.candidates == first.candidates
 
 
 def test_a_machine_that_is_lost_costs_its_part(tmp_path):
