@@ -38,7 +38,7 @@ def compile_in_layouts(function, given, layouts, out, how, constants) -> LaidOut
     chosen = {name: as_layout(value) for name, value in layouts.items()}
     if both := sorted(set(constants) & set(chosen)):
         raise _core.OptionsError(f"'{both[0]}' is a constant and has a layout: give it as a tensor of the layout's shape")
-    definition, specs = _core.in_layouts(function, list(given), chosen)
+    definition, specs = _core.in_layouts(function, list(given), _core.propagated_layouts(function, list(given), chosen))
     names = function._parameters()
     settings = how.settings()
     laid_out = Function(definition, settings)

@@ -248,7 +248,7 @@ def made_up_nests(count):
     draw = random.Random(7)
     nests = []
     for i in range(count):
-        price, memory = draw.uniform(1, 3), draw.choice([0.1, 0.5, 0.9])
+        price, memory = draw.uniform(1, 3), (0.1, 0.5, 0.9)[i % 3]
         nests.append((f"unroll={i + 1}", price, (1 - memory, memory), price * (1 - 0.75 * memory)))
     return nests
 
