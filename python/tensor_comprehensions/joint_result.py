@@ -1,6 +1,7 @@
 """The end of a tuning of layouts and loops: its winner against the plain layouts, and what the cache keeps."""
 
 import statistics
+import time
 from typing import Any, Dict, List, Optional, Sequence
 
 from . import _core
@@ -16,6 +17,7 @@ from .tuning_result import layouts_text
 
 def tune_jointly(joint: Joint, function: Function, tensors: Sequence[Any], target: Optional[str], store: Optional[Cache]) -> Dict[str, Any]:
     """Runs `joint`; its result as a tuning without layouts gives it, with `layouts`, `conversions`, `tried` and `executable`."""
+    begin = time.monotonic()
     found = joint.run(store)
     key = function._cache_key(tuple(tensors), None, _core.Settings(target=target))
     decided = _compared(joint, found, function, tensors, target)
@@ -36,6 +38,7 @@ def tune_jointly(joint: Joint, function: Function, tensors: Sequence[Any], targe
         "conversions": conversion_seconds(operands, layouts, returns),
         "tried": tuple(joint.tried),
         "used": str(used.options) if used else "",
+        "elapsed": time.monotonic() - begin,
     }
 
 

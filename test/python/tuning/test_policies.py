@@ -148,10 +148,10 @@ def test_ppo_tunes_a_def_and_goes_on_from_a_checkpoint(tmp_path):
     pytest.importorskip("torch")
     T = tc.define(MM)
     tried = lambda **how: [str(c.options) for c in tc.autotune(T.mm, A, B, search="ppo", **{**QUICK, **how}).candidates]
-    first = tried(seed=3, checkpoint=tmp_path / "point")
-    assert len(set(first)) == 7
+    first = tried(seed=3, checkpoint=tmp_path / "point", candidates=4)
+    assert len(set(first)) == 5
     # The proposals that follow depend on measured times, so only those of the file are the same.
-    assert tried(seed=3, checkpoint=tmp_path / "point", candidates=10)[:7] == first
+    assert tried(seed=3, checkpoint=tmp_path / "point", candidates=6)[:5] == first
 
 
 class Tiler:
