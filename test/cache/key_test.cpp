@@ -58,6 +58,16 @@ TEST(Key, EveryPartCounts) {
   }
 }
 
+TEST(Key, LayoutsAreKeptApartFromOptions) {
+  const auto key = product_key(3, 4, 5), layouts = of_layouts(key);
+  EXPECT_NE(hex(digest(layouts)), hex(digest(key)));
+  EXPECT_NE(hex(family(layouts)), hex(family(key))) << "the nearest shapes of options are no layouts";
+  EXPECT_EQ(hex(family(layouts)), hex(family(of_layouts(product_key(6, 4, 5)))));
+  auto code = key;
+  code.tools = "nvrtc 13.0";
+  EXPECT_EQ(hex(family(code)), hex(family(key)));
+}
+
 TEST(Key, FamiliesOfGpusAreTheirArchitectures) {
   auto key = [](const char* target) { return product_key(3, 4, 5, target); };
   auto usual = key("cuda:sm_90,multiprocessors=132");

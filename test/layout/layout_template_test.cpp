@@ -116,6 +116,36 @@ TEST(LayoutTemplate, NinetyRandomConfigurationsAreRight) {
   }
 }
 
+/// The same with tiles in tiles.
+TEST(LayoutTemplate, TwoLevelsOfTilesAreRight) {
+  std::mt19937_64 random(3);
+  for (const auto& one : operators) {
+    const auto def = sized_def(one.text, one.sizes);
+    const auto found = layout::layout_template(def.function, def.sizes);
+    for (int k = 0; k < 2; ++k) {
+      std::vector<std::int64_t> tiles, counts;
+      for (const auto& tunable : found.tunables) {
+        tiles.push_back(1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(tunable.extent)));
+        counts.push_back(1 + static_cast<std::int64_t>(random() % std::min<std::uint64_t>(3, tunable.extent)));
+      }
+      EXPECT_EQ(compare_layouts(def, found.layouts(tiles, counts), static_cast<std::uint64_t>(k)), "")
+          << one.name << " " << join(tiles) << " in " << join(counts);
+    }
+  }
+}
+
+TEST(LayoutTemplate, AnOuterTileIsOfSoManyTiles) {
+  const auto def = sized_def("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                             {{"M", 64}, {"K", 8}, {"N", 64}});
+  const auto found = layout::layout_template(def.function, def.sizes);
+  const auto layouts = found.layouts({4, 8, 1}, {2, 8, 1});
+  EXPECT_EQ(to_string(layouts.of.at("C")), "split(0, 2, 4) split(3, 8) reorder(0, 1, 3, 2, 4)")
+      << "eight tiles of 8 are all of n, so n has one level";
+  EXPECT_EQ(found.layouts({4, 8, 1}, {1, 1, 1}).of, found.layouts({4, 8, 1}).of);
+  EXPECT_ERROR(found.layouts({4, 8, 1}, {1, 1}), OptionsError, "is given 3 and 2 numbers of tiles");
+  EXPECT_ERROR(found.layouts({4, 8, 1}, {0, 1, 1}), OptionsError, "the outer tile of m has 0 tiles");
+}
+
 TEST(LayoutTemplate, WhatIsRefused) {
   const auto def = sized_def(operators[6].text, operators[6].sizes);
   const auto found = layout::layout_template(def.function, def.sizes);
