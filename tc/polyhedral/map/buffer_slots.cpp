@@ -22,10 +22,19 @@ bool is_ordered_loop(const Scop& scop, const isl::schedule_node& band) {
   });
 }
 
+/// Does \p node, or one below it, say that something runs before something else?
+bool has_order(const Scop& scop, const isl::schedule_node& node) {
+  if (node.isa<isl::schedule_node_sequence>()) return true;
+  if (node.isa<isl::schedule_node_band>() && is_ordered_loop(scop, node)) return true;
+  for (unsigned i = 0; i < node.n_children(); ++i)
+    if (has_order(scop, node.child(static_cast<int>(i)))) return true;
+  return false;
+}
+
 /// Of \p pairs of instances that run in one iteration of the loops above \p node, those whose first does not surely run after the
 /// second.
 isl::union_map not_after(const Scop& scop, const isl::schedule_node& node, const isl::union_map& pairs) {
-  if (pairs.is_empty() || node.n_children() == 0) return pairs;
+  if (pairs.is_empty() || !has_order(scop, node)) return pairs;
   if (node.isa<isl::schedule_node_sequence>()) {
     auto result = isl::union_map::empty(pairs.ctx());
     const auto filter = [&](unsigned i) {
@@ -49,16 +58,24 @@ isl::union_map not_after(const Scop& scop, const isl::schedule_node& node, const
   return apart.unite(not_after(scop, node.child(0), together));
 }
 
-/// { T[x] -> T[y] } of all elements that are needed at one time in one execution of \p subtree.
-isl::map needed_together(const Scop& scop, const Subtree& subtree, const std::string& tensor) {
+/// { T[x] -> T[y] } of all elements that are needed at one time in one execution of \p subtree, and are apart along dimensions in \p loops
+/// alone.
+isl::map needed_together(const Scop& scop, const Subtree& subtree, const std::string& tensor,
+                         const std::set<unsigned>& loops) {
   auto touched = isl::union_map::empty(scop.ctx());
   for_each_access(scop, subtree, tensor, [&](const AccessPlace&, const Statement&, const Access& access) {
     touched = touched.unite(access.relation.to_union_map());
   });
+  auto alike = touched.range().as_set().identity();
+  for (const auto d : loops) {
+    alike = call(scop.ctx(), isl_map_eliminate, alike.copy(), isl_dim_out, d, 1u);
+    alike = call(scop.ctx(), isl_map_eliminate, alike.copy(), isl_dim_in, d, 1u);
+  }
   const auto runs = subtree.runs.intersect_range(touched.domain());
-  const auto pairs = not_after(scop, subtree.node, runs.reverse().apply_range(runs));
+  const auto both = touched.apply_range(alike.to_union_map()).apply_range(touched.reverse());
+  const auto pairs = not_after(scop, subtree.node, runs.reverse().apply_range(runs).intersect(both).coalesce());
   const auto elements = pairs.apply_domain(touched).apply_range(touched);
-  return elements.intersect(elements.reverse()).as_map();
+  return elements.intersect(elements.reverse()).intersect(alike.to_union_map()).as_map();
 }
 
 /// The dimensions of \p tensor that ordered loops of statements which write it run over.
@@ -90,10 +107,9 @@ std::vector<std::int64_t> buffer_slots(const Scop& scop, const Subtree& subtree,
   const auto loops = loop_dimensions(scop, subtree, tensor);
   auto result = extent;
   if (loops.empty() || !scop.sizes.is_null()) return result;
-  auto differences = needed_together(scop, subtree, tensor).deltas();
+  if (std::all_of(loops.begin(), loops.end(), [&](unsigned d) { return extent[d] < 2; })) return result;
   // Elements that are apart along another dimension, or an earlier one, have different places already.
-  for (unsigned d = 0; d < extent.size(); ++d)
-    if (!loops.count(d)) differences = call(differences.ctx(), isl_set_fix_si, differences.copy(), isl_dim_set, d, 0);
+  auto differences = needed_together(scop, subtree, tensor, loops).deltas();
   for (const auto d : loops) {
     const auto distance = largest(differences, d);
     if (distance >= 0 && 2 * (distance + 1) <= extent[d]) result[d] = distance + 1;

@@ -46,16 +46,16 @@ class Joiner {
     return statement.loops.size() > depth_ && statement.loops[depth_].id == loop;
   }
 
-  /// The last of the units that run in one loop with \p first.
+  /// The last of the units that run in one loop with \p first: readers of its temporaries, readers of theirs, and so on.
   std::size_t end_of_loop(std::size_t first) const {
     if (!loop_of(first)) return first;
     auto last = first;
     for (auto unit = first; unit <= last; ++unit)
       for (const int statement : units_[unit]) {
         const auto reader = last_reader(unit, at(statement), *loop_of(first));
-        if (reader > last && pays(first, reader)) last = reader;
+        last = std::max(last, reader);
       }
-    return last;
+    return last > first && pays(first, last) ? last : first;
   }
 
   /// The last unit of the loop that reads the temporary that \p writer, of \p unit, writes; \p unit where slots would not do, or the
