@@ -17,7 +17,7 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "api.md"
 SECTIONS = {
     "Defining and compiling": ["define", "compile", "load", "spec", "host_target", "Module", "Function", "Executable", "Inference", "Output", "TensorSpec", "MappingOptions"],
     "Transforms": ["grad", "jvp", "vmap", "Gradient", "Tangent", "Batched"],
-    "Layouts and derivation": ["layout", "Layout", "derive", "Candidate", "tune_derivations"],
+    "Layouts and derivation": ["layout", "Layout", "derive", "roll", "Candidate", "tune_derivations"],
     "Tuning": ["autotune", "TuneResult"],
     "Threads and devices": ["set_num_threads", "get_num_threads", "set_threads", "get_threads", "check"],
     "torch and JAX": ["torch_op", "torch.Module", "torch.export", "torch.reports", "jax.op"],

@@ -46,7 +46,8 @@ py::list candidates_of(const engine::DerivedPrograms& found) {
 /// Programs that equal \p self for \p tensors, what the search counted, why there are no others, and shapes and types
 /// of the inputs.
 py::tuple derived(const PyFunction& self, const py::tuple& tensors, const std::vector<std::string>& constants,
-                  int depth, std::size_t count, bool converge, bool fingerprints, const Settings& settings) {
+                  int depth, std::size_t count, bool converge, bool fingerprints, std::int64_t roll,
+                  const Settings& settings) {
   const auto inputs = specs_for(*self.function(), tensors);
   const auto found = interruptible([&](Cancellation cancellation) {
     derive::Options search;
@@ -54,6 +55,7 @@ py::tuple derived(const PyFunction& self, const py::tuple& tensors, const std::v
     search.candidates = count;
     search.converge = converge;
     search.fingerprints = fingerprints;
+    search.roll = roll;
     search.cancellation = cancellation;
     auto options = with_constants(settings.options(), constants);
     options.stages.cancellation = cancellation;
@@ -115,7 +117,7 @@ std::string check_derivation(const std::string& certificate) {
 
 void bind_derivation(py::module_& m) {
   m.def("derive", &derived, py::arg("function"), py::arg("tensors"), py::arg("constants"), py::arg("depth"),
-        py::arg("count"), py::arg("converge"), py::arg("fingerprints"), py::arg("settings"),
+        py::arg("count"), py::arg("converge"), py::arg("fingerprints"), py::arg("roll"), py::arg("settings"),
         "Programs that equal a def for given tensors.");
   m.def("tune_derivations", &tune_derivations, py::arg("function"), py::arg("tensors"), py::arg("constants"),
         py::arg("settings"), py::arg("values"), "Measures the programs that rules derive from the parts of a def.");

@@ -45,7 +45,7 @@ from ._core import (
     set_threads,
 )
 from .api import Module, NoSuchDef, compile, define
-from .derivation import Candidate, derive
+from .derivation import Candidate, derive, roll
 from .derivation_tuning import tune_derivations
 from .executable import Executable, load
 from .function import Function, Inference, Output
@@ -87,6 +87,7 @@ __all__ = [
     "compile",
     "define",
     "derive",
+    "roll",
     "tune_derivations",
     "get_num_threads",
     "get_threads",

@@ -227,6 +227,7 @@ def derive(
     count: int,
     converge: bool,
     fingerprints: bool,
+    roll: int,
     settings: Settings,
 ) -> Tuple[List[tuple], Dict[str, Any], str, List[Tuple[Tuple[int, ...], str]]]: ...
 def tune_derivations(

@@ -61,7 +61,7 @@ class Candidate:
         """Checks the certificate again, from its text, and runs both programs on integers from `seed`, which must be equal.
 
         Raises InternalError where one fails. Sums of products of the integers stay below 2^24 where a sum has fewer than
-        2^20 terms, so that float32 is exact.
+        2^20 terms, so that float32 is exact. Exponentials are not: the results of rolled programs must be close.
         """
         if not self.certificate:
             return
@@ -78,7 +78,8 @@ class Candidate:
         tensors = [_integers(random, shape, dtype) for shape, dtype in self._inputs]
         want, got = (_outputs(self._function_of(text)(*tensors)) for text in (self._original, self.text))
         for position, (a, b) in enumerate(zip(want, got)):
-            if not numpy.array_equal(a, b):
+            rounds = any(step.rule == "roll" for step in self.steps)
+            if not (numpy.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True) if rounds else numpy.array_equal(a, b)):
                 raise _core.InternalError(f"return {position} differs from the original's on integers of seed {seed}")
 
     def __repr__(self):
@@ -135,9 +136,32 @@ def derive(
     function = function._for_values(tensors)
     how = Options(target=target, libraries=libraries)
     settings = dataclasses.replace(how, cache=cache, layouts="constants").settings()
-    found = _core.derive(function, tensors, list(constants), depth, count, converge, fingerprints, settings)
+    return _candidates(_core.derive(function, tensors, list(constants), depth, count, converge, fingerprints, 0, settings), how)
+
+
+def _candidates(found, how) -> Candidates:
     candidates, statistics, note, inputs = found
     original = next((text for text, steps, *_ in candidates if not steps), None)
     result = Candidates(Candidate(original, inputs, how, *candidate) for candidate in candidates)
     result.statistics, result.note = statistics, note
     return result
+
+
+def roll(function: Function, *tensors: Given, block: int = 128, target: Optional[str] = None) -> Candidate:
+    """A program equivalent to `function` for tensors like `tensors` (or specs), in which a maximum and sums of its exponentials are rolled.
+
+    They are computed in one loop over blocks of `block` iterations, with a running maximum and sums that are corrected when it rises, so that
+    no temporary holds the values of all iterations: softmax(Q K^T) V keeps no matrix of scores. Raises ArgumentError with the reason if
+    nothing can be rolled. See docs/derivation.md.
+    """
+    if not isinstance(function, Function):
+        raise _core.ArgumentError(f"roll takes a def of a text, {type(function).__name__} was given")
+    checked_number(block, "block", 1, numbers.Integral)
+    function = function._for_values(tensors)
+    how = Options(target=target)
+    settings = dataclasses.replace(how, layouts="constants").settings()
+    candidates = _candidates(_core.derive(function, tensors, [], 0, 1, True, True, block, settings), how)
+    rolled = next((candidate for candidate in candidates if any(step.rule == "roll" for step in candidate.steps)), None)
+    if rolled is None:
+        raise _core.ArgumentError(f"{function.name} cannot be rolled: {candidates.note}")
+    return rolled

@@ -26,6 +26,7 @@ struct Options {
   bool fingerprints = true;  ///< programs that are there already are not derived again
   unsigned shuffle = 0;      ///< tests give rules in another order
   Rates rates = {};
+  std::int64_t roll = 0;  ///< iterations in a block of roll(), of which callers make a candidate more; 0: none
   std::set<std::string> constants = {};  ///< inputs that never change: what they decide takes no time
   Cancellation cancellation = {};
 };

@@ -26,10 +26,12 @@ constexpr std::size_t most_cases = 16;
 /// One assignment as a scope.
 class Reader {
  public:
+  /// \p own: the box of what it writes, in a loop, where it may read that.
   Reader(const lang::Assignment& assignment, const lang::Box& ranges, const std::vector<std::string>& iterators,
-         const lang::SizeMap& sizes, const Program& program, const lang::Def& def)
+         const lang::SizeMap& sizes, const Program& program, const lang::Def& def, const lang::Box* own)
       : assignment_(assignment),
         box_(box_set(*program.context, ranges)),
+        own_(own),
         iterators_(iterators),
         sizes_(sizes),
         program_(program),
@@ -187,7 +189,7 @@ class Reader {
   ExprPtr add_read(const lang::Access& access) {
     std::vector<ExprPtr> subscripts;
     for (const auto& subscript : access.subscripts) subscripts.push_back(with_numbers(subscript));
-    if (program_.type(access.tensor) != scope_.type) scope_.uniform = false;
+    if (!is_own(access.tensor) && program_.type(access.tensor) != scope_.type) scope_.uniform = false;
     reads_.push_back({access.tensor, index_function(*program_.context, subscripts, iterators_)});
     return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
   }
@@ -224,13 +226,17 @@ class Reader {
   void check_inside(const Case& part) const {
     for (const auto& read : part.reads) {
       if (read.tensor.empty()) continue;
-      const auto inside = box_set(*program_.context, program_.box(read.tensor)).preimage(read.at);
+      const auto& box = is_own(read.tensor) ? *own_ : program_.box(read.tensor);
+      const auto inside = box_set(*program_.context, box).preimage(read.at);
       if (!part.domain.is_subset(inside)) throw Refusal{str("'", read.tensor, "' is read where a value decides")};
     }
   }
 
+  bool is_own(const std::string& tensor) const { return own_ && tensor == assignment_.target; }
+
   const lang::Assignment& assignment_;
   isl::set box_;
+  const lang::Box* own_;
   const std::vector<std::string>& iterators_;
   const lang::SizeMap& sizes_;
   const Program& program_;
@@ -273,11 +279,10 @@ class Follower {
 
   Program run() {
     if (!function_.ranges.data_dependent.empty()) throw Refusal{"a subscript is read from a tensor"};
-    if (lang::has_loops(function_.def)) throw Refusal{"the def holds a loop"};
     for (std::size_t s = 0; s < function_.def.statements.size(); ++s) {
       const auto* assignment = std::get_if<lang::Assignment>(&function_.def.statements[s].node);
       if (!assignment) throw Refusal{"the def holds calls"};
-      if (!is_absent(assignment->target)) add(*assignment, s);
+      if (!is_absent(assignment->target)) add(*assignment, s, function_.def.statements[s].loops);
     }
     for (const auto& output : program_.outputs)
       if (!program_.find(output)) throw Refusal{str("'", output, "' is constant")};
@@ -299,7 +304,7 @@ class Follower {
     return std::any_of(box.begin(), box.end(), [](const auto& range) { return range.extent <= 0; });
   }
 
-  void add(const lang::Assignment& assignment, std::size_t statement) {
+  void add(const lang::Assignment& assignment, std::size_t statement, const std::vector<lang::OrderedLoop>& loops) {
     const auto iterators = ordered_iterators(assignment);
     lang::Box ranges;
     for (const auto& name : iterators) {
@@ -310,20 +315,31 @@ class Follower {
     const auto whole = box(assignment.target);
     if (!std::equal(whole.begin(), whole.end(), ranges.begin()))
       throw Refusal{str("a part of '", assignment.target, "' is written")};
-    if (is_initial_value(assignment)) return;
+    if (loops.size() > 1) throw Refusal{"the def holds a loop in a loop"};
+    if (loops.empty() && is_initial_value(assignment)) return;
     const bool accumulates = assignment.reduction && !assignment.initialise;
     const auto before = program_.find(assignment.target);
     if (before && !accumulates) throw Refusal{str("'", assignment.target, "' is written twice")};
     if (accumulates && !before && !initial_.count(assignment.target))
       throw Refusal{str("'", assignment.target, "' is accumulated into")};
-    auto scope = Reader(assignment, ranges, iterators, sizes_, program_, function_.def).run();
+    const auto* own = loops.empty() ? nullptr : &whole;
+    auto scope = Reader(assignment, ranges, iterators, sizes_, program_, function_.def, own).run();
     scope.box = whole;
+    if (!loops.empty()) scope.loop = loop_of(loops.front(), scope);
+    if (scope.loop && (before || accumulates)) throw Refusal{str("'", scope.tensor, "' is written twice in a loop")};
     // A derived program may have any iterator on a left-hand side, where the name of the def is none.
     std::replace(scope.iterators.begin(), scope.iterators.end(), program_.name, fresh(program_.name));
     if (accumulates && (before || !starts_neutral(assignment)))
       accumulate(std::move(scope), before);
     else
       program_.scopes.push_back(std::make_shared<const Scope>(std::move(scope)));
+  }
+
+  static ScopeLoop loop_of(const lang::OrderedLoop& loop, const Scope& scope) {
+    const auto end = scope.iterators.begin() + scope.left();
+    const auto at = std::find(scope.iterators.begin(), end, loop.iterator);
+    if (at == end) throw Refusal{str("'", loop.iterator, "' is no index of '", scope.tensor, "'")};
+    return {loop.id, static_cast<int>(at - scope.iterators.begin())};
   }
 
   /// What \p before, a number where that is null, and the sum \p scope give together.
@@ -407,6 +423,14 @@ Program from_def(const lang::InlinedDef& function, const std::vector<TensorSpec>
   return Follower(function, inputs, context).run();
 }
 
+namespace {
+
+Program from_any(const lang::InlinedDef& function, const std::vector<TensorSpec>& inputs, const ContextPtr& context) {
+  return Follower(function, inputs, context).run();
+}
+
+}  // namespace
+
 Program from_text(const std::string& text, const ContextPtr& context) {
   const auto file = lang::check(lang::parse(text, "<derived>"));
   if (file.defs.size() != 1) throw Refusal{"the text is not one def"};
@@ -420,7 +444,7 @@ Program from_text(const std::string& text, const ContextPtr& context) {
       for (const auto& size : *param.dims) shape.push_back(lang::evaluate_size(size, {}));
     inputs.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
   }
-  return from_def(function, inputs, context);
+  return from_any(function, inputs, context);
 }
 
 }  // namespace tc::derive

@@ -21,7 +21,7 @@ namespace tc::derive {
 /// in parts, or again other than by adding to them, buffers of the caller that are accumulated into.
 Program from_def(const lang::InlinedDef& function, const std::vector<TensorSpec>& inputs, const ContextPtr& context);
 
-/// The one def of \p text, without calls, whose sizes are all numbers; what to_text() writes. Throws Refusal, and what
+/// The one def of \p text, without calls, whose sizes are all numbers; what to_text() writes, loops included. Throws Refusal, and what
 /// parsing and checking throw.
 Program from_text(const std::string& text, const ContextPtr& context);
 

@@ -40,6 +40,17 @@ DType Program::type(const std::string& tensor) const {
   throw Refusal{str("there is no tensor '", tensor, "'")};
 }
 
+bool Program::has_loops() const {
+  return std::any_of(scopes.begin(), scopes.end(), [](const ScopePtr& scope) { return scope->loop.has_value(); });
+}
+
+bool reads_itself(const Scope& scope) {
+  return std::any_of(scope.cases.begin(), scope.cases.end(), [&](const Case& part) {
+    return std::any_of(part.reads.begin(), part.reads.end(),
+                       [&](const Read& read) { return read.tensor == scope.tensor; });
+  });
+}
+
 double neutral(ReductionOp op) {
   switch (op) {
     case ReductionOp::Sum:

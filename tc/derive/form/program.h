@@ -36,6 +36,15 @@ struct Case {
   std::vector<Read> reads;
 };
 
+/// A loop whose iterations run in order, each of them all scopes of the loop. A scope may then read elements of earlier iterations, its own
+/// too, and elements that an earlier scope of the loop defines in the same iteration.
+struct ScopeLoop {
+  int id = 0;         ///< of the program: neighbouring scopes with one id are in one loop
+  int dimension = 0;  ///< one of the left iterators
+
+  bool operator==(const ScopeLoop&) const = default;
+};
+
 /// One statement, normalised.
 struct Scope {
   std::string tensor;
@@ -47,6 +56,7 @@ struct Scope {
   std::vector<Case> cases;             ///< their domains are disjoint
   /// Have all tensors that it reads its own type, and is nothing in it cast? Others are carried along as they are.
   bool uniform = true;
+  std::optional<ScopeLoop> loop = std::nullopt;  ///< around it
 
   int left() const { return static_cast<int>(box.size()); }
   int dimensions() const { return static_cast<int>(iterators.size()); }
@@ -59,7 +69,8 @@ struct Input {
   lang::Box box;
 };
 
-/// Scopes in an order in which each reads inputs and earlier ones; none writes what another does.
+/// Scopes in an order in which each reads inputs and earlier ones, or elements of earlier iterations of its loop; none writes what another
+/// does.
 struct Program {
   ContextPtr context;  ///< lives longer than the sets below
   std::string name;
@@ -73,7 +84,12 @@ struct Program {
   /// The index box of an input or of what a scope defines. Throws Refusal for another name.
   const lang::Box& box(const std::string& tensor) const;
   DType type(const std::string& tensor) const;
+  /// Is a scope in a loop? Rules other than roll() make no loops and change none.
+  bool has_loops() const;
 };
+
+/// Does \p scope read elements of its own tensor?
+bool reads_itself(const Scope& scope);
 
 /// The element that \p op leaves in place: what an empty reduction gives. Infinite where it is the least or largest.
 double neutral(ReductionOp op);

@@ -159,7 +159,12 @@ lang::Def to_def(const Program& program) {
     def.returns.push_back(
         {output, scope && !reads_tensors(*scope) ? std::optional(scope->type) : std::nullopt, {}, {}});
   }
-  for (const auto& scope : program.scopes) def.statements.push_back({Printer(program, *scope).run(), {}});
+  for (const auto& scope : program.scopes) {
+    def.statements.push_back({Printer(program, *scope).run(), {}});
+    if (!scope->loop) continue;
+    const auto dimension = static_cast<std::size_t>(scope->loop->dimension);
+    def.statements.back().loops = {{scope->loop->id, scope->iterators[dimension]}};
+  }
   return def;
 }
 

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "tc/base/str.h"
-#include "tc/derive/form/isl_expressions.h"
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
+#include "tc/derive/proof/comparison.h"
 #include "tc/derive/proof/flatten.h"
+#include "tc/derive/proof/induction.h"
 #include "tc/polyhedral/core/isl_message.h"
 
 namespace tc::derive {
@@ -34,56 +36,6 @@ isl::map anonymous(const isl::map& map) {
   return polyhedral::call(map.ctx(), isl_map_reset_tuple_id, half.copy(), isl_dim_out);
 }
 
-/// Are two instances of definitions, the one at \p link of the other, the same computation? Operands of operators that
-/// commute may stand in any order.
-class Comparison {
- public:
-  Comparison(const FlatCase& before, const FlatCase& after, isl::map link)
-      : before_(before), after_(after), link_(std::move(link)), where_(link_.domain()) {}
-
-  bool same(const ExprPtr& a, const ExprPtr& b) const {
-    const auto first = read_number(a), second = read_number(b);
-    if (first || second) return first && second && same_read(before_.reads[*first], after_.reads[*second]);
-    const auto times = operator_of(a);
-    if (times != operator_of(b)) return false;
-    if (!times.empty()) return same_sets(factors(a, times), factors(b, times));
-    const auto left = lang::children(a), right = lang::children(b);
-    if (left.size() != right.size() || !same_node(a, b, left, right)) return false;
-    for (std::size_t c = 0; c < left.size(); ++c)
-      if (!same(left[c], right[c])) return false;
-    return true;
-  }
-
- private:
-  /// Are the nodes the same, whatever their operands are?
-  static bool same_node(const ExprPtr& a, const ExprPtr& b, const std::vector<ExprPtr>& left,
-                        const std::vector<ExprPtr>& right) {
-    if (left.empty()) return lang::equal(a, b);
-    const std::vector<ExprPtr> blank(left.size(), number(0));
-    return lang::equal(lang::with_children(a, blank), lang::with_children(b, blank)) && left.size() == right.size();
-  }
-
-  bool same_sets(const std::vector<ExprPtr>& left, std::vector<ExprPtr> right) const {
-    if (left.size() != right.size()) return false;
-    for (const auto& factor : left) {
-      const auto found =
-          std::find_if(right.begin(), right.end(), [&](const auto& other) { return same(factor, other); });
-      if (found == right.end()) return false;
-      right.erase(found);
-    }
-    return true;
-  }
-
-  bool same_read(const Read& a, const Read& b) const {
-    if (a.tensor != b.tensor || a.at.size() != b.at.size()) return false;
-    return a.at.as_map().intersect_domain(where_).is_equal(link_.apply_range(b.at.as_map()));
-  }
-
-  const FlatCase &before_, &after_;
-  isl::map link_;
-  isl::set where_;
-};
-
 /// One tensor in two programs.
 class TensorCheck {
  public:
@@ -93,7 +45,9 @@ class TensorCheck {
         map_(map),
         name_(map && speaks_of_terms(*map) ? term_name : case_name),
         before_(written_out(before, common)),
-        after_(written_out(after, common)) {}
+        after_(needs_induction(before, after, tensor)
+                   ? written_out(with_induction(before, after, tensor, common), common)
+                   : written_out(after, common)) {}
 
   Verdict run() {
     if (!same_values_outside()) return refusal("the operators, or what elements without an instance hold, differ");
@@ -144,7 +98,7 @@ class TensorCheck {
   Verdict compare(const FlatCase& a, const FlatCase& b, const isl::map& link) const {
     const auto written = a.writes.as_map().intersect_domain(link.domain()), other = link.apply_range(b.writes.as_map());
     if (!written.is_equal(other)) return refusal("the map takes an instance to one that writes another element");
-    if (!Comparison(a, b, link).same(a.body, b.body))
+    if (!Comparison({&a, link.domain().identity()}, {&b, link}).same(a.body, b.body))
       return refusal(str("other values are computed in instances as ", sample(link.domain())));
     return {true, ""};
   }
@@ -205,6 +159,15 @@ isl::set reduced_elements(const Program& program, const std::string& tensor) {
   return std::isinf(scope->fill) ? reduced : reduced.unite(box.subtract(written));
 }
 
+/// Are the elements of \p tensor, one of the loop around \p scope, that \p read finds in \p instances, of earlier iterations, or of this one
+/// where the tensor is not that of \p scope?
+bool is_earlier(const Program& program, const Scope& scope, const isl::set& instances, const Read& read) {
+  const auto source = program.find(read.tensor);
+  const auto at = read.at.at(source->loop->dimension);
+  const auto own = projection(*program.context, scope.dimensions(), {scope.loop->dimension}).at(0);
+  return instances.is_subset(source.get() == &scope ? at.lt_set(own) : at.le_set(own));
+}
+
 Verdict check_scope(const Program& program, const Scope& scope, const std::set<std::string>& known) {
   const auto refusal = [&](const std::string& why) { return Verdict{false, str(scope.tensor, ": ", why)}; };
   const auto box = box_set(*program.context, scope.box);
@@ -216,7 +179,12 @@ Verdict check_scope(const Program& program, const Scope& scope, const std::set<s
     all = all.unite(part.domain);
     for (const auto& read : part.reads) {
       if (read.tensor.empty()) continue;
-      if (!known.count(read.tensor)) return refusal(str("'", read.tensor, "' is read before it is there"));
+      const bool is_own = scope.loop && read.tensor == scope.tensor;
+      if (!is_own && !known.count(read.tensor)) return refusal(str("'", read.tensor, "' is read before it is there"));
+      const auto source = program.find(read.tensor);
+      if (scope.loop && source && source->loop && source->loop->id == scope.loop->id &&
+          !is_earlier(program, scope, part.domain, read))
+        return refusal(str("'", read.tensor, "' is read before its iteration of the loop"));
       const auto outside = part.domain.subtract(box_set(*program.context, program.box(read.tensor)).preimage(read.at));
       if (!outside.is_empty())
         return refusal(str("'", read.tensor, "' is read outside of its box, as in ", sample(outside)));
@@ -232,15 +200,32 @@ Verdict check_scope(const Program& program, const Scope& scope, const std::set<s
   return {true, ""};
 }
 
+/// Are the scopes of each loop neighbours, with one range for its iterations?
+Verdict check_loops(const Program& program) {
+  std::set<int> seen;
+  const Scope* before = nullptr;
+  for (const auto& scope : program.scopes) {
+    if (scope->loop && before && before->loop && before->loop->id == scope->loop->id) {
+      const auto range = [](const Scope& of) { return of.box.at(static_cast<std::size_t>(of.loop->dimension)); };
+      if (!(range(*scope) == range(*before))) return {false, str(scope->tensor, ": the loop has two ranges")};
+    } else if (scope->loop && !seen.insert(scope->loop->id).second) {
+      return {false, str(scope->tensor, ": other scopes stand in the loop")};
+    }
+    before = scope.get();
+  }
+  return {true, ""};
+}
+
 /// Is \p program one, if the scopes that it shares with \p known, and what these read, are as they should be?
 Verdict check_program(const Program& program, const Program* known) {
   const auto common = known ? common_tensors(program, *known) : std::set<std::string>();
+  if (auto verdict = check_loops(program); !verdict.equal) return verdict;
   std::set<std::string> there;
   for (const auto& input : program.inputs) there.insert(input.tensor);
   for (const auto& scope : program.scopes) {
     if (scope->cases.empty()) return {false, str(scope->tensor, ": no cases")};
-    const bool unchanged = known && known->find(scope->tensor) == scope && reads_only(*scope, common, program) &&
-                           reads_only(*scope, there, program);
+    const bool unchanged = known && !scope->loop && known->find(scope->tensor) == scope &&
+                           reads_only(*scope, common, program) && reads_only(*scope, there, program);
     if (!unchanged)
       if (auto verdict = check_scope(program, *scope, there); !verdict.equal) return verdict;
     if (!there.insert(scope->tensor).second) return {false, str(scope->tensor, ": it is written twice")};
@@ -248,7 +233,30 @@ Verdict check_program(const Program& program, const Program* known) {
   return {true, ""};
 }
 
-Verdict compared(const Program& before, const Program& after, const Certificate& certificate) {
+/// \p program with reciprocals for quotients of floats. A scope that both programs have is one in both of \p known.
+Program without_quotients(const Program& program, std::map<ScopePtr, ScopePtr>& known) {
+  auto result = program;
+  for (auto& scope : result.scopes) {
+    if (!is_float(scope->type) || !scope->uniform) continue;
+    const auto [found, is_new] = known.try_emplace(scope, scope);
+    if (is_new) {
+      auto made = *scope;
+      bool changed = false;
+      for (auto& part : made.cases) {
+        const auto body = with_reciprocals(part.body);
+        changed = changed || !lang::equal(body, part.body);
+        part.body = body;
+      }
+      if (changed) found->second = std::make_shared<const Scope>(std::move(made));
+    }
+    scope = found->second;
+  }
+  return result;
+}
+
+Verdict compared(const Program& given, const Program& derived, const Certificate& certificate) {
+  std::map<ScopePtr, ScopePtr> known;
+  const auto before = without_quotients(given, known), after = without_quotients(derived, known);
   if (!same_inputs(before, after)) return {false, "the inputs differ"};
   if (before.outputs != after.outputs) return {false, "the outputs differ"};
   const auto common = common_tensors(before, after);

@@ -19,7 +19,8 @@ struct Verdict {
 ///   - the map is a bijection from the instances of its definition before onto those after,
 ///   - W_before = W_after ∘ map, and body and operands R_before = R_after ∘ map likewise, whatever the order of factors.
 ///
-/// Both definitions are written out to tensors of which this is asked too, so all are equal, in the order of the program.
+/// Both definitions are written out to tensors of which this is asked too, so all are equal, in the order of the program. Of a tensor that
+/// \p after defines by earlier elements of itself, in a loop, these are written out as \p before defines them (induction.h).
 /// A tensor without a map has the identity. Numbers are exact: integers that do not overflow, reals.
 Verdict check(const Program& before, const Program& after, const Certificate& certificate);
 

@@ -12,6 +12,8 @@ using lang::ExprPtr;
 namespace {
 
 constexpr std::size_t most_cases = 64;
+/// Scopes of a loop may read each other's earlier elements without end.
+constexpr std::size_t most_segments = 64;
 
 int dimensions_of(const FlatCase& part) { return polyhedral::dimensions(part.domain); }
 
@@ -93,6 +95,8 @@ class Flattener {
   /// \p part with read \p k replaced: one case for each of its definition, and one where there is none.
   std::vector<FlatCase> written_out(const FlatCase& part, std::size_t k) {
     const auto source = program_.find(part.reads[k].tensor);
+    if (reads_itself(*source) || part.segments.size() > most_segments)
+      throw Refusal{str("'", source->tensor, "' is defined by itself, and by one program only")};
     if (source->type != type_ || !source->uniform || !uniform_)
       throw Refusal{str("'", source->tensor, "' is converted where it is read")};
     if (source->op) take_operator(part, k, *source);

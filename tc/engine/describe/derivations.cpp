@@ -8,6 +8,7 @@
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
+#include "tc/derive/rules/roll.h"
 #include "tc/engine/graph/derive_part.h"
 #include "tc/graph/new_defs.h"
 #include "tc/lang/syntax/print.h"
@@ -86,6 +87,21 @@ void set_measured(const std::string& first, const CompileOptions& options, std::
   });
 }
 
+/// The candidate in which a maximum and its sums of exponentials are rolled, in blocks of \p block; a note where there is none.
+void add_rolled(const derive::Program& program, std::int64_t block, const Prices& price, DerivedPrograms& result) try {
+  const auto steps = derive::roll(program, block);
+  if (const auto why = derive::broken_step(program, steps); !why.empty()) throw derive::Refusal{"not proved: " + why};
+  auto rolled = program_of(program, {steps.back().after, steps, 0});
+  rolled.microseconds = price(rolled);
+  const auto dearer = [&](const auto& other) {
+    return rolled.microseconds > 0 && other.microseconds > rolled.microseconds;
+  };
+  const auto place = std::find_if(result.candidates.begin(), result.candidates.end(), dearer);
+  result.candidates.insert(place, std::move(rolled));
+} catch (const derive::Refusal& refusal) {
+  result.note = refusal.why;
+}
+
 /// derive_programs() without limits but those that \p options cancel by.
 DerivedPrograms derived(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
                         const derive::Options& search, const CompileOptions& options) {
@@ -104,6 +120,7 @@ DerivedPrograms derived(const std::shared_ptr<const Function>& function, const s
     for (const auto& candidate : derivation.candidates) result.candidates.push_back(program_of(program, candidate));
     set_prices(result.candidates, price);
     set_measured(derive::to_text(program), options, result.candidates);
+    if (search.roll > 0) add_rolled(program, search.roll, price, result);
   } catch (const derive::Refusal& refusal) {
     result.note = refusal.why;
     result.candidates.push_back({lang::print(whole->def), {}, "", 0, "model"});

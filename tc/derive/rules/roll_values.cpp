@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <limits>
+
+#include "tc/base/str.h"
+#include "tc/derive/form/fill.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/rules/roll_parts.h"
+
+namespace tc::derive {
+
+using lang::ExprPtr;
+
+namespace {
+
+/// The largest number of \p type.
+double largest(DType type) {
+  return type == DType::Float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+}
+
+/// { [b, y, b', w] : b' <= b } of the instances \p part, [y, b', w], of \p left dimensions y.
+isl::set up_to_block(const RollParts& parts, const isl::set& part, int left) {
+  const auto all = part.preimage(index_of(parts.ctx, left + 3, {}, 1, left + 2));
+  return all.intersect(isl::set(
+      parts.ctx, str("{ ", tuple_text(left + 3), " : 0 <= i0 < ", parts.blocks.count, " and i", left + 1, " <= i0 }")));
+}
+
+/// A running value \p tensor of \p like, by the operator of that.
+Scope running(const RollParts& parts, const Scope& like, const std::string& tensor) {
+  auto result = over_blocks(parts, like, tensor);
+  result.op = like.op;
+  result.fill = like.fill;
+  result.iterators.insert(result.iterators.end(), {parts.blocks.before, parts.blocks.inner});
+  return result;
+}
+
+Step running_maximum(const RollParts& parts) {
+  const auto& old = parts.maximum();
+  const int x = parts.rows();
+  auto run = running(parts, old, parts.run);
+  RollBody body;
+  const auto value = body.taken(parts.maximum_body.body, parts.maximum_body, index_of(parts.ctx, x + 3, {}, 1, x + 2));
+  run.cases = {{up_to_block(parts, parts.maximum_body.domain, x), value, body.reads}};
+
+  auto from = over_blocks(parts, old, parts.from);
+  const bool is_maximum = old.op == ReductionOp::Max;
+  const auto extreme = literal(is_maximum ? -largest(old.type) : largest(old.type), old.type);
+  const auto finite = lang::make_expr(lang::Call{is_maximum ? "max" : "min", {read_of(0), extreme}});
+  from.cases = {{box_set(parts.ctx, from.box), finite, {{parts.run, index_of(parts.ctx, x + 1, {}, 0, x + 1)}}}};
+
+  const auto copy =
+      copy_of(old, parts.run, index_of(parts.ctx, x, {parts.last_block()}, 0, x), box_set(parts.ctx, old.box));
+  // [x, b', w] -> [x], then [last, x, b', w]
+  const auto link = index_of(parts.ctx, x + 2, {}, 0, x)
+                        .flat_range_product(index_of(parts.ctx, x + 2, {parts.last_block()}, 0, x + 2));
+  return {"running maximum", parts.view.maximum, with_scopes(parts.program, parts.view.maximum, {run, from, copy}),
+          by_cases(parts.view.maximum, 1, link)};
+}
+
+Scope running_sum(const RollParts& parts, const RollParts::Sum& sum, const Scope& old) {
+  const int y = old.left(), all = y + 3;
+  auto result = running(parts, old, sum.run);
+  const auto row = parts.rows_of(*sum.view, y, all, 1);
+  const auto instance = index_of(parts.ctx, all, {}, 1, y + 2);
+  RollBody body;
+  const auto s = body.taken(parts.maximum_body.body, parts.maximum_body,
+                            row.flat_range_product(index_of(parts.ctx, all, {}, y + 1, 2)));
+  const auto from = body.read(parts.from, index_of(parts.ctx, all, {}, 0, 1).flat_range_product(row));
+  std::vector<ExprPtr> factors{exponential_of(s, from, parts.view.factor, old.type)};
+  for (const auto& each : body.taken(sum.view->inside, sum.body, instance)) factors.push_back(each);
+  const auto value = quotient_of(factors, body.taken(sum.view->inside_divisors, sum.body, instance));
+  result.cases = {{up_to_block(parts, sum.body.domain, y), value, body.reads}};
+  return result;
+}
+
+/// The sum as the running sum of the last block, with \p factor, a tensor of rows that corrects what was taken off, and what is no part of
+/// its terms.
+Scope last_sum(const RollParts& parts, const RollParts::Sum& sum, const Scope& old, const std::string& factor) {
+  const int y = old.left();
+  auto result = old;
+  result.op = std::nullopt;
+  result.fill = 0;
+  result.iterators.resize(static_cast<std::size_t>(y));
+  RollBody body;
+  std::vector<ExprPtr> factors{body.read(sum.run, index_of(parts.ctx, y, {parts.last_block()}, 0, y)),
+                               body.read(factor, parts.rows_of(*sum.view, y, y, 0))};
+  const auto first = index_of(parts.ctx, y, {}, 0, y, {"0", "0"});
+  for (const auto& each : body.taken(sum.view->outside, sum.body, first)) factors.push_back(each);
+  const auto value = quotient_of(factors, body.taken(sum.view->outside_divisors, sum.body, first));
+  result.cases = {{box_set(parts.ctx, result.box), value, body.reads}};
+  return result;
+}
+
+/// factor(x) = exp(c * (r(last, x) - reference(x))), behind the reference in \p program.
+void add_factor(const RollParts& parts, const std::string& factor, const std::string& reference, Program& program) {
+  const int x = parts.rows();
+  auto made = parts.maximum();
+  made.op = std::nullopt;
+  made.tensor = factor;
+  made.fill = 0;
+  made.iterators.resize(static_cast<std::size_t>(x));
+  made.cases = {{box_set(parts.ctx, made.box),
+                 exponential_of(read_of(0), read_of(1), parts.view.factor, made.type),
+                 {{parts.from, index_of(parts.ctx, x, {parts.last_block()}, 0, x)},
+                  {reference, index_of(parts.ctx, x, {}, 0, x)}}}};
+  const auto behind = std::find_if(program.scopes.begin(), program.scopes.end(),
+                                   [&](const ScopePtr& each) { return each->tensor == reference; });
+  program.scopes.insert(behind + 1, std::make_shared<const Scope>(std::move(made)));
+}
+
+Step running_sums(const RollParts& parts) {
+  Step step{"running sums", join(tensors_of(parts.view)), parts.program, {}};
+  std::map<std::string, std::string> factors;
+  for (const auto& sum : parts.sums) {
+    const auto& tensor = sum.view->tensor;
+    const auto old = parts.scope(tensor);
+    const int y = old.left();
+    const auto [factor, is_new] =
+        factors.try_emplace(sum.view->reference, fresh_tensor(step.after, sum.view->reference + "_last"));
+    if (is_new) add_factor(parts, factor->second, factor->first, step.after);
+    step.after =
+        with_scopes(step.after, tensor, {running_sum(parts, sum, old), last_sum(parts, sum, old, factor->second)});
+    // [y, b', w] -> [y], then [last, y, b', w], then the row of the factor
+    const auto link = index_of(parts.ctx, y + 2, {}, 0, y)
+                          .flat_range_product(index_of(parts.ctx, y + 2, {parts.last_block()}, 0, y + 2))
+                          .flat_range_product(parts.rows_of(*sum.view, y, y + 2, 0));
+    const auto one = by_cases(tensor, 1, link);
+    step.certificate.maps.insert(one.maps.begin(), one.maps.end());
+  }
+  return step;
+}
+
+}  // namespace
+
+std::vector<Step> running_values(RollParts& parts) {
+  std::vector<Step> steps;
+  for (const auto& make : {running_maximum, running_sums}) {
+    steps.push_back(make(parts));
+    parts.program = steps.back().after;
+  }
+  return steps;
+}
+
+}  // namespace tc::derive

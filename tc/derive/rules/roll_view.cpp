@@ -1,0 +1,300 @@
+#include "tc/derive/rules/roll_view.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tc/base/contains.h"
+#include "tc/base/str.h"
+#include "tc/derive/form/fill.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
+#include "tc/derive/proof/comparison.h"
+#include "tc/derive/rules/rewrite.h"
+
+namespace tc::derive {
+
+using lang::ExprPtr;
+
+namespace {
+
+bool reads_any(const ExprPtr& expr, const Case& part, const std::vector<std::string>& tensors) {
+  const auto used = reads_in(expr);
+  return std::any_of(used.begin(), used.end(), [&](auto k) { return contains(tensors, part.reads[k].tensor); });
+}
+
+bool is_box(const Program& program, const Scope& scope) {
+  return scope.cases.size() == 1 && box_set(*program.context, iterator_box(scope)).is_equal(scope.cases.front().domain);
+}
+
+/// A reduction over one iterator, of all instances of a box.
+bool is_over_one(const Program& program, const Scope& scope) {
+  return scope.op && scope.uniform && is_float(scope.type) && !scope.loop && scope.dimensions() == scope.left() + 1 &&
+         is_box(program, scope);
+}
+
+lang::IntegerRange summed_range(const Scope& scope) { return iterator_box(scope).back(); }
+
+/// Is \p expr `m == -inf ? 0 : m`, or a like, of read 0?
+bool is_guarded(const ExprPtr& expr, DType type, double infinite) {
+  const auto* select = std::get_if<lang::Select>(&expr->node);
+  if (!select) return false;
+  const auto* condition = std::get_if<lang::Binary>(&select->condition->node);
+  if (!condition) return false;
+  const bool turned = read_number(condition->right).has_value();
+  const auto &read = turned ? condition->right : condition->left, &bound = turned ? condition->left : condition->right;
+  if (!read_number(read) || literal_value(bound, type) != infinite) return false;
+  using Op = lang::BinaryOp;
+  if (condition->op != Op::Eq && condition->op != Op::Ne) return false;
+  const auto &zero = condition->op == Op::Eq ? select->then_value : select->else_value,
+             &same = condition->op == Op::Eq ? select->else_value : select->then_value;
+  return literal_value(zero, type) == 0.0 && read_number(same).has_value();
+}
+
+/// Looks at one maximum.
+class RollViewer {
+ public:
+  RollViewer(const Program& program, const std::string& maximum)
+      : program_(program),
+        maximum_(*program.find(maximum)),
+        part_(maximum_.cases.front()),
+        references_(references_to(program, maximum)) {}
+
+  RollView run() {
+    view_.maximum = maximum_.tensor;
+    for (const auto& read : part_.reads) move(read, maximum_, maximum_.left());
+    for (const auto& scope : program_.scopes)
+      if (scope.get() != &maximum_ && reads_reference(*scope) && !contains(references_, scope->tensor)) look_at(*scope);
+    if (view_.sums.empty())
+      throw Refusal{!why_.empty() ? why_ : str("nothing sums exp(c * (s - ", maximum_.tensor, "))")};
+    for (const auto& sum : view_.sums) {
+      const auto scope = program_.find(sum.tensor);
+      for (const auto& read : scope->cases.front().reads)
+        if (!contains(references_, read.tensor)) move(read, *scope, scope->left());
+    }
+    check_readers();
+    sort_moved();
+    return std::move(view_);
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& why) { throw Refusal{why}; }
+
+  bool reads_reference(const Scope& scope) const {
+    return std::any_of(scope.cases.begin(), scope.cases.end(), [&](const Case& part) {
+      return std::any_of(part.reads.begin(), part.reads.end(),
+                         [&](const Read& read) { return contains(references_, read.tensor); });
+    });
+  }
+
+  /// A reader of the maximum: a sum that rolls, or a statement of rows alone.
+  void look_at(const Scope& scope) {
+    std::string why;
+    try {
+      return view_.sums.push_back(sum_of(scope));
+    } catch (const Refusal& refusal) {
+      why = refusal.why;
+    }
+    if (why_.empty()) why_ = why;
+    for (const auto& part : scope.cases)
+      for (const auto& read : part.reads)
+        for (const auto& own : part_.reads)
+          if (read.tensor == own.tensor && !read.tensor.empty()) refuse(why);
+  }
+
+  RolledSum sum_of(const Scope& scope) {
+    const auto& name = scope.tensor;
+    if (scope.op != ReductionOp::Sum) refuse(str("'", name, "' reads '", maximum_.tensor, "' and is no sum"));
+    if (!is_over_one(program_, scope)) refuse(str("'", name, "' is no sum over one iterator, of all of its values"));
+    if (scope.type != maximum_.type) refuse(str("'", name, "' has another type than '", maximum_.tensor, "'"));
+    if (!(summed_range(scope) == summed_range(maximum_)))
+      refuse(str("'", name, "' sums over another range than '", maximum_.tensor, "'"));
+    const auto& part = scope.cases.front();
+    RolledSum sum{name, "", part.reads.front().at, {}, {}, {}, {}};
+    const auto body = quotient_of(part.body);
+    const ExprPtr* exponential = nullptr;
+    for (const auto& factor : body.factors) {
+      if (!reads_any(factor, part, references_)) continue;
+      const auto* call = std::get_if<lang::Call>(&factor->node);
+      if (!call || call->function != "exp" || exponential)
+        refuse(str("'", name, "' reads '", maximum_.tensor, "' otherwise than as one factor exp(c * (s - ",
+                   maximum_.tensor, "))"));
+      exponential = &factor;
+    }
+    for (const auto& divisor : body.divisors)
+      if (reads_any(divisor, part, references_)) refuse(str("'", name, "' is divided by '", maximum_.tensor, "'"));
+    if (!exponential) refuse(str("'", name, "' has no factor exp(c * (s - ", maximum_.tensor, "))"));
+    look_at_exponent(scope, lang::children(*exponential)[0], sum);
+    for (const auto& factor : body.factors)
+      if (&factor != exponential) (depends_on_j(factor, scope) ? sum.inside : sum.outside).push_back(factor);
+    for (const auto& divisor : body.divisors)
+      (depends_on_j(divisor, scope) ? sum.inside_divisors : sum.outside_divisors).push_back(divisor);
+    return sum;
+  }
+
+  static bool depends_on_j(const ExprPtr& expr, const Scope& scope) {
+    const auto used = reads_in(expr);
+    return std::any_of(used.begin(), used.end(),
+                       [&](auto k) { return depends(scope.cases.front().reads[k].at, scope.left()); });
+  }
+
+  /// The exponent of \p scope is c * (s - m): fills in the reference, its rows and c.
+  void look_at_exponent(const Scope& scope, const ExprPtr& exponent, RolledSum& sum) {
+    const auto& part = scope.cases.front();
+    std::optional<std::size_t> reference;
+    double factor = 0;
+    for (const auto& term : linear_terms(exponent)) {
+      const bool holds = std::any_of(term.factors.begin(), term.factors.end(),
+                                     [&](const auto& each) { return reads_any(each, part, references_); });
+      if (!holds) continue;
+      const auto read = term.factors.size() == 1 ? read_number(term.factors[0]) : std::nullopt;
+      if (!read || (reference && !same_element(part.reads[*reference], part.reads[*read])))
+        refuse(str("'", maximum_.tensor, "' is no term with a number as its factor in the exponent of '", scope.tensor,
+                   "'"));
+      reference = read;
+      factor -= term.coefficient;
+    }
+    const auto& read = part.reads[*reference];
+    if (depends(read.at, scope.left()))
+      refuse(str("'", scope.tensor, "' sums over an index of '", maximum_.tensor,
+                 "', not over the iterator of the maximum"));
+    const auto link = read.at.flat_range_product(projection(*program_.context, scope.dimensions(), {scope.left()}));
+    const FlatCase own{part.domain, read.at, part.body, part.reads, {}},
+        other{part_.domain, read.at, part_.body, part_.reads, {}};
+    const Side here{&own, part.domain.identity()}, there{&other, link.as_map().intersect_domain(part.domain)};
+    const auto name = lang::make_expr(lang::Name{read_name(*reference)});
+    if (!same_sums(here, {{1, exponent}, {factor, name}}, there, {{factor, part_.body}}))
+      refuse(str("the exponent of '", scope.tensor, "' is not c * (s - ", maximum_.tensor, "), where s is what '",
+                 maximum_.tensor, "' is the ", maximum_.op == ReductionOp::Max ? "maximum" : "minimum", " of"));
+    if (!(maximum_.op == ReductionOp::Max ? factor > 0 : factor < 0))
+      refuse(str("the exponent of '", scope.tensor, "' has no bound, because its factor has the wrong sign"));
+    if (!view_.sums.empty() && view_.factor != factor)
+      refuse(str("'", scope.tensor, "' has another factor in its exponent than '", view_.sums.front().tensor, "'"));
+    view_.factor = factor;
+    sum.reference = read.tensor;
+    sum.row = read.at;
+  }
+
+  static bool same_element(const Read& a, const Read& b) {
+    return a.tensor == b.tensor && a.at.as_map().is_equal(b.at.as_map());
+  }
+
+  /// Notes what \p read, of \p scope, finds, if that is a temporary of rows and of dimension \p j of the scope, and what it is made of.
+  void move(const Read& read, const Scope& scope, int j) {
+    const auto source = read.tensor.empty() ? nullptr : program_.find(read.tensor);
+    if (!source || !depends(read.at, j)) return;
+    int position = -1;
+    bool has_rows = false;
+    for (int d = 0; d < static_cast<int>(read.at.size()); ++d) {
+      const auto own = projection(*program_.context, scope.dimensions(), {j}).at(0);
+      if (read.at.at(d).eq_set(own).is_equal(isl::set::universe(own.domain().space())))
+        position = position == -1 ? d : -2;
+      else if (depends(read.at, d, j))
+        position = -2;
+      else
+        has_rows = has_rows || !read.at.at(d).is_cst();
+    }
+    if (!has_rows) return;
+    const auto& name = source->tensor;
+    if (position < 0) refuse(str("'", scope.tensor, "' reads '", name, "' at another index than its iterator"));
+    if (const int known = view_.position(name); known >= 0 && known != position)
+      refuse(str("'", name, "' is read at its iterator in two dimensions"));
+    if (contains(view_.moved, name)) return;
+    if (program_.is_output(name)) refuse(str("'", name, "' is an output, and so needed as a whole"));
+    if (!(source->box[static_cast<std::size_t>(position)] == summed_range(maximum_)))
+      refuse(str("'", name, "' has another range than '", maximum_.tensor, "'"));
+    view_.moved.push_back(name);
+    view_.positions.push_back(position);
+    for (const auto& part : source->cases)
+      for (const auto& inner : part.reads) move(inner, *source, position);
+  }
+
+  /// What is computed by blocks is read there only.
+  void check_readers() const {
+    for (const auto& scope : program_.scopes) {
+      const bool inside = scope->tensor == view_.maximum || contains(view_.moved, scope->tensor) ||
+                          std::any_of(view_.sums.begin(), view_.sums.end(),
+                                      [&](const RolledSum& sum) { return sum.tensor == scope->tensor; });
+      for (const auto& part : scope->cases)
+        for (const auto& read : part.reads)
+          if (!inside && contains(view_.moved, read.tensor))
+            refuse(str("'", read.tensor, "' is read by '", scope->tensor, "', too, and so needed as a whole"));
+    }
+  }
+
+  void sort_moved() {
+    std::vector<std::string> moved;
+    std::vector<int> positions;
+    for (const auto& scope : program_.scopes)
+      if (const int position = view_.position(scope->tensor); position >= 0) {
+        changeable(program_, scope->tensor);
+        moved.push_back(scope->tensor);
+        positions.push_back(position);
+      }
+    view_.moved = moved;
+    view_.positions = positions;
+  }
+
+  const Program& program_;
+  const Scope& maximum_;
+  const Case& part_;
+  std::vector<std::string> references_;
+  RollView view_;
+  std::string why_;  ///< why the first reader is no sum that rolls
+};
+
+}  // namespace
+
+int RollView::position(const std::string& tensor) const {
+  const auto found = std::find(moved.begin(), moved.end(), tensor);
+  return found == moved.end() ? -1 : positions[static_cast<std::size_t>(found - moved.begin())];
+}
+
+Quotient quotient_of(const ExprPtr& expr) {
+  const auto* binary = std::get_if<lang::Binary>(&expr->node);
+  if (!binary || (binary->op != lang::BinaryOp::Mul && binary->op != lang::BinaryOp::Div)) return {{expr}, {}};
+  auto result = quotient_of(binary->left);
+  auto right = quotient_of(binary->right);
+  if (binary->op == lang::BinaryOp::Div) std::swap(right.factors, right.divisors);
+  result.factors.insert(result.factors.end(), right.factors.begin(), right.factors.end());
+  result.divisors.insert(result.divisors.end(), right.divisors.begin(), right.divisors.end());
+  return result;
+}
+
+std::vector<std::string> row_maxima(const Program& program) {
+  std::vector<std::string> result;
+  for (const auto& scope : program.scopes)
+    if ((scope->op == ReductionOp::Max || scope->op == ReductionOp::Min) && is_over_one(program, *scope))
+      result.push_back(scope->tensor);
+  return result;
+}
+
+std::vector<std::string> references_to(const Program& program, const std::string& maximum) {
+  std::vector<std::string> result{maximum};
+  const double infinite = neutral(*program.find(maximum)->op);
+  for (const auto& scope : program.scopes) {
+    if (scope->op || !scope->uniform || scope->cases.size() != 1 || program.is_output(scope->tensor)) continue;
+    const auto& part = scope->cases.front();
+    const auto identity = projection(*program.context, scope->dimensions(), run_of(0, scope->left()));
+    const bool of_maximum = std::all_of(part.reads.begin(), part.reads.end(), [&](const Read& read) {
+      return read.tensor == maximum && read.at.as_map().is_equal(identity.as_map());
+    });
+    if (of_maximum && is_guarded(part.body, scope->type, infinite) && is_box(program, *scope))
+      result.push_back(scope->tensor);
+  }
+  return result;
+}
+
+RollView roll_view(const Program& program) {
+  std::string why = "there is no maximum over an iterator";
+  bool first = true;
+  for (const auto& maximum : row_maxima(program)) try {
+      return RollViewer(program, maximum).run();
+    } catch (const Refusal& refusal) {
+      if (first) why = refusal.why;
+      first = false;
+    }
+  throw Refusal{why};
+}
+
+}  // namespace tc::derive

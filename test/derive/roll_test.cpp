@@ -1,0 +1,215 @@
+#include "tc/derive/rules/roll.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/derive/derivation_text.h"
+#include "tc/derive/derive.h"
+#include "tc/derive/proof/comparison.h"
+#include "tc/derive/proof/induction.h"
+#include "test/derive/derive_fixture.h"
+
+/// A maximum and its sums of exponentials in one loop: which texts roll, which are refused and why, and what the certificates prove.
+namespace tc::test::roll_test {
+namespace {
+
+using derive::Program;
+using derive::Step;
+
+const std::string kHead = "float(7,10) S, float(10,3) V";
+const std::string kAttention =
+    "def f(float(7,4) Q, float(10,4) K, float(10,3) V) -> (O) { S(n,j) +=! Q(n,k) * K(j,k)  T(n,j) = 0.5 * S(n,j)  "
+    "m(n) max=! T(n,j)  E(n,j) = exp(T(n,j) - m(n))  l(n) +=! E(n,j)  P(n,j) = E(n,j) / l(n)  "
+    "O(n,d) +=! P(n,j) * V(j,d) }";
+
+/// A derivation whose steps are proved, also from the text of all alone.
+std::string proof_of(const std::string& text, std::int64_t block = 4) {
+  const auto program = program_of(text);
+  const auto steps = derive::roll(program, block);
+  EXPECT_EQ(derive::broken_step(program, steps), "") << text;
+  EXPECT_EQ(steps.back().rule, "roll");
+  auto proof = derive::derivation_text(program, steps);
+  const auto verdict = derive::check_derivation(proof);
+  EXPECT_TRUE(verdict.equal) << verdict.why << "\n" << proof;
+  return proof;
+}
+
+std::string rolled(const std::string& text, std::int64_t block = 4) {
+  return derive::outline(proof_of(text, block)).last;
+}
+
+std::string def(const std::string& body, const std::string& returns = "O", const std::string& head = kHead) {
+  return "def f(" + head + ") -> (" + returns + ") { " + body + " }";
+}
+std::string why_not(const std::string& body, const std::string& returns = "O") {
+  return refusal([&] { derive::roll(program_of(def(body, returns)), 4); });
+}
+
+TEST(Roll, AttentionInOneLoop) {
+  EXPECT_EQ(rolled(kAttention, 5), R"(def f(float32(7, 4) Q, float32(10, 4) K, float32(10, 3) V) -> (O) {
+  for b in 0:2 {
+    S_block(n, b, w) +=! Q(n, k) * K(5 * b + w, k) where n in 0:7, w in 0:5, k in 0:4
+    T_block(n, b, w) = 0.5 * S_block(n, b, w) where n in 0:7, w in 0:5
+    m_part(b, n) max=! T_block(n, b, w) where n in 0:7, w in 0:5
+    m_run(b, n) = b - 1 >= 0 ? max(m_part(b, n), m_run(b - 1, n)) : m_part(b, n) where n in 0:7
+    m_from(b, n) = max(m_run(b, n), -3.4028234663852886e+38) where n in 0:7
+    m_step(b, n) = b - 1 >= 0 ? exp(m_from(b - 1, n) - m_from(b, n)) : 1 where n in 0:7
+    m_exp(b, n, w) = exp(T_block(n, b, w) - m_from(b, n)) where n in 0:7, w in 0:5
+    l_part(b, n) +=! m_exp(b, n, w) where n in 0:7, w in 0:5
+    l_run(b, n) = b - 1 >= 0 ? l_part(b, n) + l_run(b - 1, n) * m_step(b, n) : l_part(b, n) where n in 0:7
+    O_part(b, n, d) +=! m_exp(b, n, w) * V(5 * b + w, d) where n in 0:7, d in 0:3, w in 0:5
+    O_run(b, n, d) = b - 1 >= 0 ? O_part(b, n, d) + O_run(b - 1, n, d) * m_step(b, n) : O_part(b, n, d) where n in 0:7, d in 0:3
+  }
+  m(n) = m_run(1, n) where n in 0:7
+  m_last(n) = exp(m_from(1, n) - m(n)) where n in 0:7
+  l(n) = l_run(1, n) * m_last(n) where n in 0:7
+  O(n, d) = O_run(1, n, d) * m_last(n) / l(n) where n in 0:7, d in 0:3
+}
+)");
+}
+
+/// The rule knows no operator: what rolls is what has the form.
+TEST(Roll, OtherInstances) {
+  const std::string maximum = "m(n) max=! S(n,j)  ";
+  for (const auto& text : {
+           // log-sum-exp
+           def(maximum + "l(n) +=! exp(S(n,j) - m(n))  O(n) = m(n) + log(l(n))"),
+           // cross-entropy over a product, with the logit of the target
+           def("Z(n,v) +=! X(n,k) * W(v,k)  m(n) max=! Z(n,v)  l(n) +=! exp(Z(n,v) - m(n))  t(n) +=! X(n,k) * Y(n,k)  "
+               "O(n) = m(n) + log(l(n)) - t(n)",
+               "O", "float(3,4) X, float(9,4) W, float(3,4) Y"),
+           // a temperature
+           def(maximum + "E(n,j) = exp((S(n,j) - m(n)) / 0.7)  l(n) +=! E(n,j)  O(n,d) +=! E(n,j) / l(n) * V(j,d)"),
+           def(maximum + "O(n,d) +=! V(j,d) * exp(3 * S(n,j) - 3 * m(n))"),
+           // pooling by attention: scores of a small network, values of each sequence
+           def("h(n,j,k) = tanh(X(n,j,k))  s(n,j) +=! h(n,j,k) * w(k)  m(n) max=! s(n,j)  e(n,j) = exp(s(n,j) - m(n))  "
+               "l(n) +=! e(n,j)  O(n,k) +=! e(n,j) * X(n,j,k) / l(n)",
+               "O", "float(3,11,4) X, float(4) w"),
+           // a causal mask, and rows that take 0 off where all is masked
+           def("T(n,j) = j <= n ? S(n,j) : -inf  m(n) max=! T(n,j)  r(n) = m(n) == -inf ? 0 : m(n)  "
+               "E(n,j) = exp(T(n,j) - r(n))  l(n) +=! E(n,j)  O(n,d) +=! E(n,j) / l(n) * V(j,d)"),
+           // several sums, and the maximum itself
+           def(maximum + "O(n) +=! exp(S(n,j) - m(n))  U(n) +=! exp(S(n,j) - m(n)) * S(n,j)", "O, U, m"),
+           // a minimum, with a negative factor
+           def("m(n) min=! S(n,j)  O(n) +=! exp(2 * (m(n) - S(n,j)))"),
+           // in float64
+           def("m max=! S(j)  O +=! exp(S(j) - m)", "O", "double(10) S"),
+       })
+    for (const std::int64_t block : {1, 4, 100})
+      EXPECT_NE(rolled(text, block).find("for b in 0:"), std::string::npos) << text;
+}
+
+/// What looks alike and is not of the form, with the reason.
+TEST(Roll, Refusals) {
+  const std::string maximum = "m(n) max=! S(n,j)  ";
+  EXPECT_EQ(why_not(maximum + "O(n) +=! exp(S(n,j) - m(n)) * m(n)"),
+            "'O' reads 'm' otherwise than as one factor exp(c * (s - m))");
+  EXPECT_EQ(why_not(maximum + "O(n) +=! S(n,j) - m(n)"), "'O' reads 'm' otherwise than as one factor exp(c * (s - m))");
+  EXPECT_EQ(why_not(maximum + "O(n) +=! exp(2 * S(n,j) - m(n))"),
+            "the exponent of 'O' is not c * (s - m), where s is what 'm' is the maximum of");
+  EXPECT_EQ(why_not(maximum + "O(n) +=! exp(S(n,j) - m(n)) where j in 0:5"), "'O' sums over another range than 'm'");
+  EXPECT_EQ(why_not(maximum + "O(j) +=! exp(S(n,j) - m(n))"), "'O' sums over another range than 'm'");
+  EXPECT_EQ(refusal([&] {
+              derive::roll(program_of(def("m(n) max=! S(n,j)  O(j) +=! exp(S(n,j) - m(n))", "O", "float(9,9) S")), 4);
+            }),
+            "'O' sums over an index of 'm', not over the iterator of the maximum");
+  EXPECT_EQ(why_not(maximum + "O(n) +=! exp(m(n) - S(n,j))"),
+            "the exponent of 'O' has no bound, because its factor has the wrong sign");
+  EXPECT_EQ(why_not(maximum + "O(n) *=! exp(S(n,j) - m(n))"), "'O' reads 'm' and is no sum");
+  EXPECT_EQ(why_not(maximum + "O(n,j) = exp(S(n,j) - m(n))"), "'O' reads 'm' and is no sum");
+  EXPECT_EQ(why_not(maximum + "O(n) +=! exp(S(n,j) - m(n))  U(n) +=! exp(2 * (S(n,j) - m(n)))", "O, U"),
+            "'U' has another factor in its exponent than 'O'");
+  EXPECT_EQ(why_not(maximum + "E(n,j) = exp(S(n,j) - m(n))  l(n) +=! E(n,j)  O(n,j) = E(n,j) / l(n)"),
+            "'E' is read by 'O', too, and so needed as a whole");
+  EXPECT_EQ(why_not("T(n,j) = 2 * S(n,j)  m(n) max=! T(n,j)  l(n) +=! exp(T(n,j) - m(n))  O(n,j) = T(n,j) - l(n)"),
+            "'T' is read by 'O', too, and so needed as a whole");
+  EXPECT_EQ(why_not("O(n) +=! exp(S(n,j))"), "there is no maximum over an iterator");
+  EXPECT_EQ(why_not(maximum + "O(n) = m(n)"), "'O' reads 'm' and is no sum");
+  EXPECT_EQ(refusal([] { derive::roll(program_of(kAttention), 0); }), "a block has at least one iteration");
+}
+
+/// Each change of the text makes a step false, and the checker, which reads the text alone, says so.
+TEST(Roll, TamperedCertificatesAreRefused) {
+  const auto proof = proof_of(kAttention);
+  const std::pair<std::string, std::string> changes[] = {
+      {"exp(m_from(b - 1, n) - m_from(b, n))", "exp(m_from(b, n) - m_from(b - 1, n))"},
+      {"l_run(b - 1, n) * m_step(b, n)", "l_run(b - 1, n)"},
+      {"l_part(b, n) + l_run(b - 1, n) * m_step(b, n)", "l_run(b - 1, n) * m_step(b, n)"},
+      {"O_run(b - 1, n, d) * m_step(b, n)", "O_run(b - 1, n, d) * m_step(b - 1, n)"},
+      {"max(m_part(b, n), m_run(b - 1, n))", "m_part(b, n)"},
+      {"max(m_part(b, n), m_run(b - 1, n))", "min(m_part(b, n), m_run(b - 1, n))"},
+      {"exp(m_from(2, n) - m(n))", "exp(m(n) - m_from(2, n))"},
+      {"m(n) = m_run(2, n)", "m(n) = m_run(1, n)"},
+      {"l_run(2, n) * m_last(n)", "l_run(1, n) * m_last(n)"},
+      {"exp(T_block(n, b, w) - m_from(b, n))", "exp(T_block(n, b, w) - m_run(b, n))"},
+      {"O_part(b, n, d) +=! 4 * b + w < 10 ? m_exp(b, n, w)", "O_part(b, n, d) +=! 4 * b + w < 9 ? m_exp(b, n, w)"},
+      {"K(4 * b + w, k)", "K(4 * b + w - 1, k)"},
+  };
+  for (const auto& [from, to] : changes) {
+    auto tampered = proof;
+    const auto at = tampered.rfind(from);
+    ASSERT_NE(at, std::string::npos) << from << "\n" << proof;
+    tampered.replace(at, from.size(), to);
+    EXPECT_FALSE(derive::check_derivation(tampered).equal) << from << " -> " << to;
+  }
+  // The maps alone: in each of them a number becomes another one.
+  int maps = 0;
+  for (auto at = proof.find("\nmap "); at != std::string::npos; at = proof.find("\nmap ", at + 1)) {
+    const auto end = proof.find('\n', at + 1);
+    const auto digit =
+        proof.find_first_of("0123456789", proof.find("->", at) + 4 < end ? proof.find("-> ", at) + 4 : end);
+    if (digit >= end) continue;
+    auto tampered = proof;
+    tampered[digit] = tampered[digit] == '7' ? '6' : '7';
+    EXPECT_FALSE(derive::check_derivation(tampered).equal) << proof.substr(at, end - at);
+    ++maps;
+  }
+  EXPECT_GE(maps, 5);
+}
+
+/// A loop whose scopes read what is not there yet is no program.
+TEST(Roll, LoopsReadEarlierElementsOnly) {
+  const auto loop = [](const std::string& body) {
+    return refusal([&] {
+      const auto verdict =
+          derive::check(program_of("def f(float(9) X) -> (float(9) O) { for b in 0:9 { " + body + " } }"));
+      if (!verdict.equal) throw derive::Refusal{verdict.why};
+    });
+  };
+  EXPECT_EQ(loop("O(b) = b >= 1 ? O(b - 1) + X(b) : X(b)"), "");
+  EXPECT_EQ(loop("T(b) = 2 * X(b)  O(b) = T(b) + (b >= 2 ? O(b - 2) : 0)"), "");
+}
+
+TEST(Roll, SumsOfExponentsAreCompared) {
+  const auto terms = derive::linear_terms(
+      lang::make_expr(lang::Binary{lang::BinaryOp::Div,
+                                   lang::make_expr(lang::Binary{lang::BinaryOp::Sub, lang::make_expr(lang::Name{"#0"}),
+                                                                lang::make_expr(lang::Name{"#1"})}),
+                                   lang::make_expr(lang::FloatLiteral{4, ""})}));
+  ASSERT_EQ(terms.size(), 2u);
+  EXPECT_EQ(terms[0].coefficient, 0.25);
+  EXPECT_EQ(terms[1].coefficient, -0.25);
+}
+
+/// The law of induction needs the same definition of both: a program that begins with other values is another one.
+TEST(Roll, InductionIsOverOneDefinition) {
+  const std::string head = "def f(float(9) X) -> (float(9) O) { ";
+  const auto closed = program_of(head + "O(b) +=! j <= b ? X(j) : 0 where b in 0:9 }");
+  const auto running = program_of(head + "for b in 0:9 { O(b) = b >= 1 ? O(b - 1) + X(b) : X(b) } }", closed.context);
+  EXPECT_TRUE(derive::needs_induction(closed, running, "O"));
+  EXPECT_FALSE(derive::needs_induction(running, closed, "O"));
+  const auto proves = [&](const std::string& map, const Program& after) {
+    return derive::check(closed, after, derive::parse_certificate(map, closed.context)).equal;
+  };
+  const std::string map =
+      "O: { t0[b, j] -> t0[b, b - 1, j] : j < b and b >= 1; t0[b, j] -> t1[b] : j = b and b >= 1; t0[b, j] -> t2[b] : "
+      "j = b and b = 0 }";
+  EXPECT_TRUE(proves(map, running))
+      << derive::check(closed, running, derive::parse_certificate(map, closed.context)).why;
+  const auto twice = program_of(head + "for b in 0:9 { O(b) = b >= 1 ? 2 * O(b - 1) + X(b) : X(b) } }", closed.context);
+  const auto late = program_of(head + "for b in 0:9 { O(b) = b >= 2 ? O(b - 2) + X(b) : X(b) } }", closed.context);
+  EXPECT_FALSE(proves(map, twice));
+  EXPECT_FALSE(proves(map, late));
+}
+
+}  // namespace
+}  // namespace tc::test::roll_test
