@@ -3,6 +3,7 @@
 #include <Halide.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/halide_bridge/laws/verify_body.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 
 namespace tc::engine::kernel_body_faults_test {
 namespace {
@@ -232,20 +234,42 @@ TEST(KernelBodies, AreCheckedByTheStage) {
 /// Digits of threads that no unit has, behind the check of mappings.
 struct WrongDigits {
   const char* name;
-  void (*plant)(polyhedral::GridClusterMapping&);
+  void (*plant)(polyhedral::GridClusterMapping& mapping, polyhedral::Nest& nest);
 };
 
+polyhedral::NestBranch& update_of(polyhedral::Nest& nest) {
+  return *std::find_if(nest.branches.begin(), nest.branches.end(),
+                       [](const polyhedral::NestBranch& branch) { return !branch.unit.empty(); });
+}
+
+/// Changes the threads of the update, and of nothing else.
+void swap_threads(polyhedral::Nest& nest) {
+  for (auto& loop : update_of(nest).loops)
+    if (loop.place == polyhedral::NestPlace::Thread && loop.dimension < 2) loop.dimension = 1 - loop.dimension;
+}
+
+/// No threads share the rows of the update.
+void leave_rows_to_one_thread(polyhedral::Nest& nest) {
+  for (auto& loop : update_of(nest).loops)
+    if (loop.place == polyhedral::NestPlace::Thread && loop.dimension == 1)
+      loop.place = polyhedral::NestPlace::Unrolled;
+}
+
+/// Two warps have the halves of the rows of a unit.
+void halve_warps(polyhedral::GridClusterMapping& mapping) {
+  mapping.members[0].threads.warps = {1, 8, 2};
+  mapping.block[1] = 16;
+}
+
 const WrongDigits wrong_digits[] = {
-    {"SingleColumns", [](auto& mapping) { mapping.members[1].threads.run = 1; }},
-    {"PairsOfRows", [](auto& mapping) { mapping.members[0].threads.run = 2; }},
-    {"FourThreadsOfRows", [](auto& mapping) { mapping.members[0].threads.count = 4; }},
-    {"EightThreadsOfColumns", [](auto& mapping) { mapping.members[1].threads.count = 8; }},
-    {"RowsAreColumns",
-     [](auto& mapping) { std::swap(mapping.statements[0].unit.rows, mapping.statements[0].unit.columns); }},
-    {"StepsAreRows",
-     [](auto& mapping) { std::swap(mapping.statements[0].unit.rows, mapping.statements[0].unit.steps); }},
-    {"NoCopyOfAnOperand", [](auto& mapping) { mapping.copies.pop_back(); }},
-    {"PartsOfWarps", [](auto& mapping) { mapping.members[0].threads.warps.run = 8; }},
+    {"SingleColumns", [](auto& mapping, auto&) { mapping.members[1].threads.run = 1; }},
+    {"PairsOfRows", [](auto& mapping, auto&) { mapping.members[0].threads.run = 2; }},
+    {"FourThreadsOfRows", [](auto& mapping, auto&) { mapping.members[0].threads.count = 4; }},
+    {"EightThreadsOfColumns", [](auto& mapping, auto&) { mapping.members[1].threads.count = 8; }},
+    {"RowsAreColumns", [](auto&, auto& nest) { swap_threads(nest); }},
+    {"RowsOfOneThread", [](auto&, auto& nest) { leave_rows_to_one_thread(nest); }},
+    {"NoCopyOfAnOperand", [](auto& mapping, auto&) { mapping.copies.pop_back(); }},
+    {"PartsOfWarps", [](auto& mapping, auto&) { halve_warps(mapping); }},
 };
 
 class DigitsOfUnits : public testing::TestWithParam<WrongDigits> {};
@@ -256,7 +280,13 @@ TEST_P(DigitsOfUnits, AreRefused) {
   options.target = Target::parse("cuda:sm_90");
   options.stages.verify = true;
   options.stages.mutate = [&](const std::string& stage, CompileState& state) {
-    if (stage == "nest") GetParam().plant(state.launches[0].grid().mapping->clusters.at(0));
+    if (stage != "nest") return;
+    auto& launch = state.launches[0].grid();
+    auto& nests = launch.nests.at(0);
+    auto mapping = launch.mapping->clusters.at(0);
+    auto nest = nests.nest;
+    GetParam().plant(mapping, nest);
+    nests.nest = nest == nests.nest ? polyhedral::nest_of(nests.space, mapping) : nest;
   };
   std::vector<TensorSpec> inputs;
   for (const auto& shape : of_units) inputs.push_back(contiguous(DType::BFloat16, shape));

@@ -87,7 +87,7 @@ bool lose_a_thread(CompileState& state) {
 bool forget_barriers(CompileState& state) {
   auto& launch = state.launches[0].grid();
   auto& cluster = *launch.kernels[0].cluster;
-  polyhedral::GridCluster again(launch.parts[0], cluster.state.mapping, cluster.state.warp_size);
+  polyhedral::GridCluster again(launch.parts[0], cluster.state.space, cluster.state.nest, cluster.state.warp_size);
   const auto& passes = polyhedral::grid_passes();
   for (std::size_t i = 0; i + 1 < passes.size(); ++i) passes[i].run(again);
   cluster.scop = again.scop;

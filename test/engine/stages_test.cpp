@@ -211,11 +211,11 @@ TEST(ChosenMapping, SaysWhyItIsNone) {
   }
   EXPECT_EQ(refusal_of("cpu", program, "points 8, S0: i0 x8, S1: i0 x8"), "");
   const Refusal of_grids[] = {
-      {"grid 4, block 64x64", "a block has at most 1024 threads"},
+      {"grid 4, block 2048, S1: i1 threads x", "a block has at most 1024 threads"},
       {"grid 4, block 4, member 0 tile 4, member 1 tile 4", "it has 2 members, the cluster has 1"},
       {"grid 4, block 4, S9: plain", "it has no statement 'S9'"},
       {"grid 4, block 4, S1: together", "only copies that passes make run together"},
-      {"grid 4, block 4, S1: i0 in blocks of 4", "i0 of 'S1' is not reduced"},
+      {"grid 4, block 4, S1: i0 in blocks of 4, copy read 0 of S1", "i0 of 'S1' is not reduced"},
       {"grid 4, block 4, copy read 5 of S1", "'S1' has no read 5"},
       {"grid 4, block 4, promote Q", "there is no tensor 'Q'"},
       {"grid 4, block 4, S1: i1 threads x, S1: i0 threads x", "are one, or are spread over one dimension"},

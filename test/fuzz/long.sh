@@ -18,7 +18,7 @@ sizes        fuzz          CompiledPrograms.AgreeForAllValues*       TC_FUZZ_SEE
 loops        fuzz          CompiledPrograms.AgreeOverLoops           TC_FUZZ_SEED       TC_FUZZ_COUNT    3000  100
 schedules    polyhedral    RandomScops.*                             TC_RANDOM_FIRST    TC_RANDOM_SCOPS   400   24
 mappings     strategy      *RandomMappings*:MappingStates.*          TC_RANDOM_FIRST    TC_RANDOM_SCOPS   400   12
-grid_nests   strategy      RandomGridMappings.*                      TC_RANDOM_FIRST    TC_RANDOM_SCOPS   400   24
+grid_nests   strategy      RandomGrid*.*                               TC_RANDOM_FIRST    TC_RANDOM_SCOPS   400   24
 nests        polyhedral    RandomNests.*                             TC_RANDOM_FIRST    TC_RANDOM_SCOPS   400   24
 gradients    autodiff      RandomGradients.*                         TC_GRADIENT_FIRST  TC_GRADIENT_SEEDS 400   40
 layouts      layout        RandomLayouts.*                           TC_LAYOUT_FIRST    TC_LAYOUT_SEEDS   600   60

@@ -25,8 +25,8 @@ class CheckMapping : public MappingPassTest {
   std::string grid_refusal(const std::string& text) const {
     GridLimits limits;
     limits.block_threads = 256;
-    limits.block = {256, 256, 64};
-    limits.grid = {1000, 100, 100};
+    limits.block = {300, 256, 4};
+    limits.grid = {1000, 4, 100};
     try {
       check_grid_mapping(clustered(row_sums()), parse_grid_mapping(text), limits);
       return "";
@@ -53,12 +53,15 @@ TEST_F(CheckMapping, SaysWhatAProgramHasNot) {
   EXPECT_NE(refusal("points 4, above 0 0").find("above the copies twice"), std::string::npos);
   EXPECT_NE(refusal("points 4, I: i0 in blocks of 2").find("it is no loop of a reduction"), std::string::npos);
   EXPECT_NE(refusal("points 4, U: i0 slides along i0 width 3 step 1").find("is not slid along"), std::string::npos);
-  EXPECT_NE(grid_refusal("grid 1, block 257").find("at most 256 threads"), std::string::npos);
-  EXPECT_NE(grid_refusal("grid 1, block 1x1x128").find("at most 64 threads along z"), std::string::npos);
-  EXPECT_NE(grid_refusal("grid 1x101, block 8").find("at most 100 blocks along y"), std::string::npos);
+  EXPECT_NE(grid_refusal("grid 1, block 257, U: i1 threads x").find("at most 256 threads"), std::string::npos);
+  EXPECT_NE(grid_refusal("grid 1, block 1x1x8, member 0 tile 8 threads z").find("at most 4 threads along z"),
+            std::string::npos);
+  EXPECT_NE(grid_refusal("grid 1x8, block 1, member 0 tile 1 blocks y").find("at most 4 blocks along y"),
+            std::string::npos);
   EXPECT_NE(grid_refusal("grid 1, block 8x8, member 0 tile 8 warps y run 8 of 8").find("spread over their threads"),
             std::string::npos);
-  EXPECT_NE(grid_refusal("grid 1, block 8x8, U: i1 threads x of 8 warps y run 8 of 8").find("only members of the band"),
+  EXPECT_NE(grid_refusal("grid 1, block 8x8, U: i1 threads x of 8 warps y run 8 of 8")
+                .find("threads along x share a reduction"),
             std::string::npos);
   EXPECT_NE(grid_refusal("grid 1, block 8, member 0 tile 1, member 1 tile 1").find("it has 2 members"),
             std::string::npos);

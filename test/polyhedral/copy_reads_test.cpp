@@ -2,8 +2,8 @@
 
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
-#include "tc/polyhedral/map_grid/grid_tree.h"
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
+#include "tc/polyhedral/map_grid/spread/grid_tree.h"
 #include "test/polyhedral/block_passes_fixture.h"
 #include "test/support/rejects.h"
 #include "test/support/simulate.h"
@@ -34,7 +34,7 @@ class CopyReads : public BlockPassTest {
     mapping.blocks = {"U", 1, 4, slots};
     mapping.copies = {{"U", 1, 0, -1, 1}};
     mapping.shared_bytes = 1000;
-    return {mapping, warp_size};
+    return kernel_state(product(), mapping);
   }
 };
 
@@ -72,7 +72,7 @@ TEST_F(CopyReads, WithTwoSlotsALoadRunsAheadAndWaits) {
 }
 
 TEST_F(CopyReads, WithoutCopiesNothingChanges) {
-  GridClusterState none;
+  auto none = kernel_state(product(), {});
   auto scop = copy_reads(product(), none);
   EXPECT_EQ(order(scop), std::vector<std::string>{"U"});
   EXPECT_TRUE(plain_equal(scop.schedule, product().schedule));
@@ -97,8 +97,10 @@ class HoldInRegisters : public BlockPassTest {
   }
   GridTree numbered(const char* index) const {
     GridTree tree;
-    for (const char* id : {"L", "S"})
-      tree.own[id] = {{isl::union_pw_aff(ctx(), str("{ ", id, "[i] -> [(", index, ")] }")), 2}};
+    for (const char* id : {"L", "S"}) {
+      tree.statements.push_back({id, isl::union_set(ctx(), str("{ ", id, "[i] }")), {}});
+      tree.statements.back().numbers = {{isl::union_pw_aff(ctx(), str("{ ", id, "[i] -> [(", index, ")] }")), 2}};
+    }
     return tree;
   }
 };
@@ -118,7 +120,7 @@ TEST_F(HoldInRegisters, AnElementIsInTheRegisterOfItsInstance) {
 
 TEST_F(HoldInRegisters, RefusesAStatementThatIsNotRunByNumber) {
   auto tree = numbered("floor(i/8)");
-  tree.own.erase("S");
+  tree.statements.pop_back();
   EXPECT_TRUE(rejects([&] { hold_in_registers(handed_on(), "h", tree, {0}); },
                       "statement S holds 'h' and is not run by number"));
 }

@@ -5,7 +5,7 @@
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/barriers.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
-#include "tc/polyhedral/map_grid/grid_tree.h"
+#include "tc/polyhedral/map_grid/spread/grid_tree.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/rejects.h"
 
@@ -110,9 +110,9 @@ TEST_F(MapToGrid, GridAndBlockShrinkToWhatIsUsed) {
 
 TEST_F(MapToGrid, KernelsAreTakenForCopiesWhereTheyAreOne) {
   const auto scop = pointwise(64, 40);
-  const GridKernel kernel = map_kernel(scop, {}, 32), copy = kernel;
+  const GridKernel kernel = map_kernel(scop, GridClusterMapping{}, 32), copy = kernel;
   EXPECT_TRUE(are_copies(kernel, copy));
-  EXPECT_FALSE(are_copies(kernel, map_kernel(scop, {}, 32))) << "another one that is equal";
+  EXPECT_FALSE(are_copies(kernel, map_kernel(scop, GridClusterMapping{}, 32))) << "another one that is equal";
   auto other = kernel;
   other.block[0] *= 2;
   EXPECT_FALSE(are_copies(kernel, other));
@@ -155,7 +155,7 @@ TEST_F(MapToGrid, AMissingBarrierBreaksALaw) {
   auto scop = steps();
   GridClusterMapping mapping{.statements = {{"S", {{1, {0}}}}}, .block = {49, 1, 1}};
   for (const auto& together : {std::vector<std::string>{}, std::vector<std::string>{"S"}}) {
-    auto tree = grid_tree(scop, {mapping, warp_size}, together);
+    auto tree = grid_tree(scop, kernel_state(scop, mapping), together);
     GridKernel kernel{scop, tree.where, tree.grid, tree.block, warp_size};
     kernel.scop.schedule = tree.schedule;
     kernel.scop.parameters = {{"thread_x", 0, 48}};

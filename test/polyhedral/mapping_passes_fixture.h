@@ -1,5 +1,8 @@
 #pragma once
 
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/schedule_builder.h"
 #include "test/support/scop_builder.h"
@@ -24,6 +27,12 @@ class MappingPassTest : public IslTest {
                            coincident_band("[{ I[i] -> [(i)]; U[i, k] -> [(i)] }]", 1,
                                            sequence({{"{ I[i] }"}, {"{ U[i, k] }", band("[{ U[i, k] -> [(k)] }]")}})));
     return scop;
+  }
+
+  /// The one cluster of \p scop on its way to a kernel of the nest of \p mapping.
+  static GridClusterState kernel_state(const Scop& scop, const GridClusterMapping& mapping) {
+    const auto space = kernel_nest_space(scop, cluster_views(scop).at(0));
+    return {space, nest_of(space, mapping), warp_size};
   }
 
   bool writes(const Scop& scop, const std::string& id, const std::string& access) const {

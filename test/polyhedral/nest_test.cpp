@@ -2,8 +2,9 @@
 
 #include "tc/base/error.h"
 #include "tc/polyhedral/map_cpu/check_cpu_nest.h"
+#include "tc/polyhedral/map_grid/check_kernel_nest.h"
+#include "tc/polyhedral/map_grid/check_unit_nest.h"
 #include "tc/polyhedral/nest/check_nest.h"
-#include "tc/polyhedral/nest/grid_mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
@@ -206,12 +207,14 @@ class GridNestTest : public NestTest {
   std::string text(const GridClusterMapping& mapping) const {
     return to_string(nest_of(scop_, cluster_, mapping), names_);
   }
-  GridClusterMapping read(const std::string& text) const {
+  Nest nest(const GridClusterMapping& mapping) const { return nest_of(scop_, cluster_, mapping); }
+  Nest read(const std::string& text) const {
     auto nest = parse_nest(text, names_);
     check_nest(scop_, cluster_, names_, nest);
-    return grid_mapping_of(scop_, cluster_, names_, nest);
+    check_kernel_nest(scop_, cluster_, names_, nest, *Target::parse("cuda:sm_90").grid);
+    return nest;
   }
-  GridClusterMapping edited(const std::string& from, const std::string& to) const {
+  Nest edited(const std::string& from, const std::string& to) const {
     auto result = text(tiled());
     auto place = result.find(from);
     EXPECT_NE(place, std::string::npos) << from;
@@ -233,9 +236,9 @@ const std::string tiled_kernel = R"(nest of I, U
 
 TEST_F(GridNestTest, HasATextThatIsReadBack) {
   EXPECT_EQ(text(tiled()), tiled_kernel);
-  EXPECT_EQ(read(tiled_kernel), tiled());
+  EXPECT_EQ(read(tiled_kernel), nest(tiled()));
   EXPECT_EQ(text(GridClusterMapping{}), "nest of I, U\n  blocks of 1 threads\n  I: m  n\n  U: m  n  k");
-  EXPECT_EQ(text(read(text(GridClusterMapping{}))), text(GridClusterMapping{}));
+  EXPECT_EQ(read(text(GridClusterMapping{})), nest(GridClusterMapping{}));
 }
 
 TEST_F(GridNestTest, ThreadsTakeRoundsAndRuns) {
@@ -244,7 +247,7 @@ TEST_F(GridNestTest, ThreadsTakeRoundsAndRuns) {
       "nest of I, U\n  blocks of 8 threads\n  m on grid.x of 16\n    I: n/16  n%16/2 on thread.x  n%2\n"
       "    U: n/16  n%16/2 on thread.x  k  n%2";
   EXPECT_EQ(text(mapping), shown);
-  EXPECT_EQ(text(read(shown)), shown);
+  EXPECT_EQ(read(shown), nest(mapping));
 }
 
 TEST_F(GridNestTest, SumsTakeAllThreadsAlongX) {
@@ -256,7 +259,7 @@ TEST_F(GridNestTest, SumsTakeAllThreadsAlongX) {
       "on "
       "thread.x";
   EXPECT_EQ(text(mapping), shown);
-  EXPECT_EQ(read(shown), mapping);
+  EXPECT_EQ(read(shown), nest(mapping));
 }
 
 TEST_F(GridNestTest, WhatHasNoEffectLeavesNoTrace) {
@@ -285,10 +288,10 @@ TEST_F(GridNestTest, LoopsCountAsOneOnAllThreads) {
   EXPECT_EQ(to_string(parse_nest(shown, names_), names_), shown);
 }
 
-TEST_F(GridNestTest, EditsBecomeMappings) {
+TEST_F(GridNestTest, EditsAreNestsOfMappings) {
   auto wanted = tiled();
   wanted.blocks.slots = 3;
-  EXPECT_EQ(edited("in 2 slots", "in 3 slots"), wanted);
+  EXPECT_EQ(edited("in 2 slots", "in 3 slots"), nest(wanted));
   wanted = tiled();
   wanted.members[0].tile = 8;
   wanted.grid[1] = 8;
@@ -296,11 +299,11 @@ TEST_F(GridNestTest, EditsBecomeMappings) {
   auto eights = tiled_kernel;
   for (std::size_t at; (at = eights.find("m%16")) != std::string::npos;) eights.replace(at, 4, "m%8");
   eights.replace(eights.find("m/16"), 4, "m/8").replace(eights.find("8x4"), 3, "8x2");
-  EXPECT_EQ(read(eights), wanted);
+  EXPECT_EQ(read(eights), nest(wanted));
   wanted = tiled();
   wanted.members[0].grid = -1;
   wanted.grid[1] = 1;
-  EXPECT_EQ(edited("m/16 on grid.y", "m/16"), wanted);
+  EXPECT_EQ(edited("m/16 on grid.y", "m/16"), nest(wanted));
 }
 
 TEST_F(GridNestTest, LawsAreNamed) {
@@ -323,7 +326,7 @@ TEST_F(GridNestTest, LawsAreNamed) {
   EXPECT_ERROR(
       edited("8x4", "32x4"), OptionsError,
       "line 2 of the nest, 'blocks of 32x4 threads, shared bytes 49152, blocks per multiprocessor 2', breaks the "
-      "law 'order': nests of these loops that can be made have 'blocks of 8x4 threads");
+      "law 'block': a block has 32 threads along x, and no branch uses more than 8");
   EXPECT_ERROR(edited("on grid.y", "on grid.w"), OptionsError, "'w' is none of x, y, z");
   EXPECT_ERROR(edited("on grid.y", "on rows"), OptionsError, "'rows' is no place, as 'cores', 'grid.x', 'thread.x'");
 }
@@ -361,7 +364,7 @@ class UnitNestTest : public GridNestTest {
     result.blocks_per_multiprocessor = 1;
     return result;
   }
-  GridClusterMapping edited(const std::vector<std::pair<std::string, std::string>>& changes) const {
+  Nest edited(const std::vector<std::pair<std::string, std::string>>& changes) const {
     auto result = text(by_units(32, 16, 2, 2));
     for (const auto& [from, to] : changes) {
       auto place = result.find(from);
@@ -392,7 +395,7 @@ TEST_F(UnitNestTest, WarpsAreASecondLoopOnThreads) {
   EXPECT_NE(text(rounds).find("n%64/32 unrolled  n%32/16 on thread.z  n%16/8 unrolled  n%8/2 on thread.x"),
             std::string::npos)
       << text(rounds);
-  EXPECT_EQ(read(text(rounds)), rounds);
+  EXPECT_EQ(read(text(rounds)), nest(rounds));
 }
 
 TEST_F(UnitNestTest, HasATextThatIsReadBack) {
@@ -402,20 +405,17 @@ TEST_F(UnitNestTest, HasATextThatIsReadBack) {
         for (std::int64_t warp_columns : {1, 2, 4}) {
           if (rows * warp_rows > 128 || columns * warp_columns > 128) continue;
           const auto mapping = by_units(rows, columns, warp_rows, warp_columns);
-          EXPECT_EQ(read(text(mapping)), mapping) << text(mapping) << "\n" << to_string(read(text(mapping)));
+          EXPECT_EQ(read(text(mapping)), nest(mapping)) << text(mapping);
           if (HasFailure()) return;
         }
 }
 
-TEST_F(UnitNestTest, EditsBecomeMappings) {
+TEST_F(UnitNestTest, EditsAreNestsOfMappings) {
   auto wanted = by_units(32, 16, 2, 2);
   wanted.blocks.slots = 3;
-  EXPECT_EQ(edited({{"in 2 slots", "in 3 slots"}}), wanted);
-  EXPECT_EQ(edited({{"m%64/32", "m%64/16"}, {"m%32/8", "m%16/8"}, {"4x16x2", "4x32x2"}}), by_units(16, 16, 4, 2));
-  wanted = by_units(32, 16, 2, 2);
-  wanted.statements.clear();
-  wanted.others.unroll = true;
-  EXPECT_TRUE(edited({{"  by unit m16n8k16", ""}}).statement("U").unit.name.empty());
+  EXPECT_EQ(edited({{"in 2 slots", "in 3 slots"}}), nest(wanted));
+  EXPECT_EQ(edited({{"m%64/32", "m%64/16"}, {"m%32/8", "m%16/8"}, {"4x16x2", "4x32x2"}}), nest(by_units(16, 16, 4, 2)));
+  EXPECT_TRUE(edited({{"  by unit m16n8k16", ""}}).branches.back().unit.empty());
 }
 
 TEST_F(UnitNestTest, LawsAreNamed) {
@@ -425,11 +425,28 @@ TEST_F(UnitNestTest, LawsAreNamed) {
                "'k%32' stands behind the unit, which is the last word");
   EXPECT_ERROR(edited({{"by unit", "by hand"}}), OptionsError, "");
   EXPECT_ERROR(edited({{"m%8 on thread.y", "m%8 unrolled"}}), OptionsError,
-               "breaks the law 'unit': 8 threads along y have neighbouring rows");
+               "breaks the law 'threads': a thread has at most 16 neighbouring iterations");
   EXPECT_ERROR(edited({{"m%64/32 on thread.y", "m%64/32 on thread.x"}}), OptionsError,
                "'threads': loops over two indices are along one dimension of the block");
   EXPECT_ERROR(edited({{"      copy B of U to shared memory along n, 8 of n at once, asynchronous\n", ""}}),
                OptionsError, "breaks the law 'unit': it reads copies of both operands");
+  const auto refused = [&](const GridClusterMapping& mapping, const GridLimits& limits) {
+    std::string message;
+    const auto space = kernel_nest_space(scop_, cluster_);
+    const auto refuse = [&](const NestPart&, const std::string&, const std::string& why) { throw OptionsError(why); };
+    try {
+      check_unit_nest(scop_, space, nest(mapping), 1, limits, refuse);
+    } catch (const OptionsError& error) {
+      message = error.what();
+    }
+    return message;
+  };
+  const auto limits = *Target::parse("cuda:sm_90").grid;
+  EXPECT_EQ(refused(by_units(32, 16, 2, 2), limits), "");
+  EXPECT_EQ(refused(by_units(32, 16, 2, 2), *Target::parse("cuda:sm_75").grid).find("the target has no unit"), 0u);
+  auto uneven = by_units(32, 16, 2, 2);
+  uneven.members[1].threads.warps.run = 12;
+  EXPECT_EQ(refused(uneven, limits).find("sizes are multiples of the tiles"), 0u) << text(uneven);
   scop_.tensor("A").type = DType::Float32;
   EXPECT_ERROR(edited({}), OptionsError, "breaks the law 'unit': it does not multiply elements of float32");
 }

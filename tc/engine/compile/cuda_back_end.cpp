@@ -43,7 +43,7 @@ void generate(CompileState& state, std::size_t index) {
   with_quota(state, *launch.scop, "generate", "program order is used, in one thread", launch.scop->statements.size(),
              all, [&] {
                launch.scop.emplace(*launch.plain);
-               launch.grid().mapping.emplace();
+               launch.grid().nests.clear();
                launch.grid().kernels.clear();
                launch.grid().phases.reset();
                for (auto& kernel :

@@ -16,10 +16,13 @@ Kernels kernels_of(const LaunchState& launch);
 /// Threads of the largest block, and blocks of the largest grid.
 std::pair<std::int64_t, std::int64_t> largest(const Kernels& kernels);
 
-/// The kernel of \p part; where the quota runs out, one without buffers and tiles of accumulators, else one of one
-/// thread. \p mapping becomes the one it has.
+/// The kernel of \p part by the nest of \p nests; where the quota runs out, one by the plain nest, else one of one thread. The
+/// nest becomes the one it has.
 polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
-                                const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping);
+                                GridNests& nests);
+
+/// The nest of a kernel of one thread.
+polyhedral::Nest nest_of_one_thread(const polyhedral::NestSpace& space);
 
 /// Makes the kernels of \p launch phases of one: with as many blocks as there is room for at once,
 /// and equally many threads. They stay several, as they are, where their blocks need more threads with fewer blocks in

@@ -9,7 +9,8 @@
 #include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
-#include "tc/polyhedral/nest/grid_mapping_of_nest.h"
+#include "tc/polyhedral/map_grid/check_kernel_nest.h"
+#include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
@@ -28,11 +29,23 @@ void choose_by_price(CompileState& state, LaunchState& launch) {
   });
 }
 
+/// The nests of the clusters, with the mapping that was chosen and \p plain.
+void take_nests_of(LaunchState& launch, const polyhedral::GridMapping& plain) {
+  auto& on = launch.grid();
+  on.nests.clear();
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+    auto space = polyhedral::kernel_nest_space(*launch.scop, launch.clusters[i]);
+    auto nest = polyhedral::nest_of(space, on.mapping->clusters[i]);
+    auto fallback = polyhedral::nest_of(space, plain.clusters[i]);
+    on.nests.push_back({std::move(space), std::move(nest), std::move(fallback)});
+  }
+}
+
 void choose(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   auto& on = launch.grid();
   on.mapping.emplace();
-  on.plain = {};
+  polyhedral::GridMapping plain;
   if (launch.dependences && state.mapping.parallel)
     with_quota(
         state, *launch.scop, "map", "kernels run in one thread", launch.scop->statements.size(),
@@ -41,13 +54,14 @@ void choose(CompileState& state, std::size_t index) {
           on.mapping = strategy::choose_grid_mapping(clustered, *state.target.grid, state.mapping);
           auto simple = state.mapping;
           simple.promote = simple.reduce_in_block = simple.shared = simple.registers = false;
-          on.plain = strategy::choose_grid_mapping(clustered, *state.target.grid, simple);
+          plain = strategy::choose_grid_mapping(clustered, *state.target.grid, simple);
         },
         [&] { on.mapping.emplace(); });
   bool by_price = state.construct != options::Construction::Rules && state.mapping.nest.empty();
   if (by_price && !on.mapping->clusters.empty()) choose_by_price(state, launch);
   on.mapping->clusters.resize(launch.clusters.size());
-  on.plain.clusters.resize(launch.clusters.size());
+  plain.clusters.resize(launch.clusters.size());
+  take_nests_of(launch, plain);
 }
 
 void replace_mapping(CompileState& state, std::size_t index, const std::string& text) {
@@ -55,23 +69,23 @@ void replace_mapping(CompileState& state, std::size_t index, const std::string& 
   auto mapping = polyhedral::parse_grid_mapping(text);
   polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, mapping, *state.target.grid);
   launch.grid().mapping.emplace(std::move(mapping));
-  launch.grid().plain.clusters.assign(launch.clusters.size(), {});
+  take_nests_of(launch, {std::vector<polyhedral::GridClusterMapping>(launch.clusters.size())});
   launch.has_own_mapping = true;
 }
 
 polyhedral::Nest nest_of_cluster(const LaunchState& launch, std::size_t cluster) {
-  return polyhedral::nest_of(*launch.scop, launch.clusters[cluster], launch.grid().mapping->clusters[cluster]);
+  return launch.grid().nests.at(cluster).nest;
 }
 
-/// Takes the mappings of the clusters that \p text has a nest for; the others stay as they were chosen.
+/// Takes the nests that \p text has for clusters; the others stay as they were chosen.
 void take_nests(CompileState& state, std::size_t index, const std::string& text, NamesOfNest names_of) {
   auto& launch = state.launches[index];
-  auto& on = launch.grid();
-  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster, names_of)) {
-    on.mapping->clusters[number] = polyhedral::grid_mapping_of(*launch.scop, launch.clusters[number], names, nest);
-    on.plain.clusters[number] = {};
+  for (auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster, names_of)) {
+    auto& nests = launch.grid().nests.at(number);
+    polyhedral::check_kernel_nest(*launch.scop, launch.clusters[number], names, nest, *state.target.grid);
+    nests.nest = polyhedral::without_idle_loops(nests.space, nest);
+    nests.plain = nest_of_one_thread(nests.space);
   }
-  polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, *on.mapping, *state.target.grid);
   launch.has_own_mapping = true;
 }
 
@@ -85,7 +99,7 @@ void split(CompileState& state, std::size_t index) {
   on.phases.reset();
   for (std::size_t i = 0; i < on.parts.size(); ++i) {
     on.kernels.emplace_back();
-    on.kernels.back().cluster.emplace(on.parts[i], on.mapping->clusters[i], state.target.grid->warp_size);
+    on.kernels.back().cluster.emplace(on.parts[i], on.nests[i].space, on.nests[i].nest, state.target.grid->warp_size);
     on.kernels.back().quota = state.mapping.quota;
   }
 }
@@ -119,17 +133,17 @@ void carry_out(CompileState& state, std::size_t index, std::size_t pass) {
       note_exhaustion(state, "map", state.mapping.quota, consequence);
       return false;
     };
-    auto anew = [&](const polyhedral::GridClusterMapping& mapping) {
-      on.mapping->clusters[i] = mapping;
+    auto anew = [&](const polyhedral::Nest& nest) {
+      on.nests[i].nest = nest;
       kernel.quota = state.mapping.quota;
-      kernel.cluster.emplace(on.parts[i], mapping, state.target.grid->warp_size);
+      kernel.cluster.emplace(on.parts[i], on.nests[i].space, nest, state.target.grid->warp_size);
     };
     if (within("a kernel has neither buffers nor register tiles",
                [&] { run_passes(launch, *kernel.cluster, pass, pass); }))
       continue;
-    anew(on.plain.clusters[i]);
+    anew(on.nests[i].plain);
     if (within("a kernel runs in one thread", [&] { run_passes(launch, *kernel.cluster, 0, pass); })) continue;
-    anew({});
+    anew(nest_of_one_thread(on.nests[i].space));
     kernel.quota = 0;
     run_passes(launch, *kernel.cluster, 0, pass);
   }

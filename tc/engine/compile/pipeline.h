@@ -74,9 +74,16 @@ struct PhasesState {
 };
 
 /// State of a launch on a grid of threads: kernels that run in order.
+/// The nests of a cluster on a grid.
+struct GridNests {
+  polyhedral::NestSpace space;
+  polyhedral::Nest nest;   ///< that passes realise
+  polyhedral::Nest plain;  ///< with neither buffers nor register tiles, for when a quota runs out
+};
+
 struct GridLaunch {
-  std::optional<polyhedral::GridMapping> mapping;  ///< choose
-  polyhedral::GridMapping plain;                   ///< choose: with neither buffers nor register tiles
+  std::optional<polyhedral::GridMapping> mapping;  ///< choose: what rules and searches decide
+  std::vector<GridNests> nests;                    ///< choose, nest: of each cluster
   std::vector<polyhedral::Scop> parts;             ///< split_kernels: the program of each kernel
   std::vector<KernelState> kernels;                ///< split_kernels and on
   std::optional<PhasesState> phases;               ///< map, for a cooperative kernel

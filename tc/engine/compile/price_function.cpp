@@ -128,7 +128,7 @@ std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state) {
     try {
       for (std::size_t i = 0; i < launch.clusters.size(); ++i)
         result.push_back(
-            strategy::grid_price({*launch.scop, launch.clusters[i], state.target, bodies}, on->mapping->clusters[i]));
+            strategy::grid_price({*launch.scop, launch.clusters[i], state.target, bodies}, on->nests[i].nest));
     } catch (const isl::exception&) {
       return {};
     }

@@ -56,7 +56,7 @@ class ClusterNests {
     if (const auto* on = std::get_if<CpuLaunch>(&launch.on))
       add_of_processor(*on, number, count);
     else
-      add_of_grid(launch.grid().mapping->clusters[number], count);
+      add_of_grid(launch.grid().nests.at(number).nest, count);
   }
 
   std::vector<PricedNest> take() { return std::move(result_); }
@@ -101,9 +101,9 @@ class ClusterNests {
       if (polyhedral::is_realisable(scop_, cluster_, each.nest)) add(each.nest, each.price);
   }
 
-  void add_of_grid(const polyhedral::GridClusterMapping& chosen, std::size_t count) {
+  void add_of_grid(const polyhedral::Nest& chosen, std::size_t count) {
     const strategy::PricedCluster prices(scop_, cluster_, state_.target, bodies_);
-    add(nest_of(prices.nests, chosen), grid_price(prices, chosen));
+    add(chosen, grid_price(prices, chosen));
     for (const auto& found :
          strategy::cheapest_grid_candidates(scop_, cluster_, state_.target, state_.mapping, bodies_, count))
       add(nest_of(prices.nests, found.mapping), found.price);

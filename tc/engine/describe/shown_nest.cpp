@@ -4,7 +4,6 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/polyhedral/nest/nest_names.h"
-#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
 
 namespace tc::engine {
@@ -95,10 +94,9 @@ std::vector<ShownNest> shown_nests(const LaunchState& launch) {
   if (!launch.scop) return result;
   if (const auto* cpu = std::get_if<CpuLaunch>(&launch.on)) {
     for (std::size_t i = 0; i < cpu->nests.size(); ++i) result.push_back(Shower(launch, i, cpu->nests[i]).run());
-  } else if (const auto& mapping = launch.grid().mapping) {
-    for (std::size_t i = 0; i < launch.clusters.size(); ++i)
-      result.push_back(
-          Shower(launch, i, polyhedral::nest_of(*launch.scop, launch.clusters[i], mapping->clusters[i])).run());
+  } else {
+    const auto& nests = launch.grid().nests;
+    for (std::size_t i = 0; i < nests.size(); ++i) result.push_back(Shower(launch, i, nests[i].nest).run());
   }
   return result;
 }

@@ -13,7 +13,6 @@
 #include "tc/polyhedral/nest/check_nest.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/nest_space.h"
-#include "tc/polyhedral/nest/nest_text.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -49,7 +48,7 @@ class CpuNestCheck {
   }
 
   void check_step(std::size_t number) {
-    part_ = {false, number};
+    part_ = {NestPart::Where::Step, number};
     const auto& what = nest_.trunk[number].what;
     if (const auto* loop = std::get_if<NestLoop>(&what)) check_trunk_loop(*loop);
     if (const auto* copy = std::get_if<NestCopy>(&what)) check_copy(*copy);
@@ -86,7 +85,7 @@ class CpuNestCheck {
     for (std::size_t i = 0; i < nest_.trunk.size(); ++i) {
       const auto* loop = std::get_if<NestLoop>(&nest_.trunk[i].what);
       if (!loop || loop->digit.index.statement >= 0) continue;
-      part_ = {false, i};
+      part_ = {NestPart::Where::Step, i};
       if (loop->digit.step > 1 || loop->digit.mod > 0)
         fail("order", "the members of its band may not be interchanged, so they are not tiled");
       if (loop->digit.index.number <= last) fail("order", "the members of its band may not be interchanged");
@@ -95,7 +94,7 @@ class CpuNestCheck {
   }
 
   void check_branch(std::size_t number) {
-    part_ = {true, number};
+    part_ = {NestPart::Where::Branch, number};
     const auto& branch = nest_.branches[number];
     check_order(number);
     check_unrolled(branch);
@@ -249,10 +248,7 @@ bool is_realisable(const Scop& scop, const ClusterView& cluster, const Nest& nes
 }
 
 void check_cpu_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest) {
-  check_cpu_nest(scop, cluster, nest, [&](const NestPart& part, const std::string& law, const std::string& why) {
-    if (part.is_branch) fail_nest(nest.branches[part.number].line, branch_text(nest, names, part.number), law, why);
-    fail_nest(nest.trunk[part.number].line, step_text(nest, names, part.number), law, why);
-  });
+  check_cpu_nest(scop, cluster, nest, refusal_in(names, nest));
 }
 
 }  // namespace tc::polyhedral

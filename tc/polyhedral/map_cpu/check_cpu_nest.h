@@ -1,24 +1,12 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <string>
-
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/nest/check_nest.h"
 #include "tc/polyhedral/nest/nest.h"
 #include "tc/polyhedral/nest/nest_names.h"
 
 namespace tc::polyhedral {
-
-/// A place in a nest that breaks a law: a step of the trunk, or a branch.
-struct NestPart {
-  bool is_branch = false;
-  std::size_t number = 0;
-};
-
-/// Throws: \p part breaks \p law because of \p why.
-using NestRefusal = std::function<void(const NestPart& part, const std::string& law, const std::string& why)>;
 
 /// Calls \p refuse, which throws, for what cpu_passes.h cannot make of \p nest, which keeps the laws of check_nest.h: loops that the
 /// program's dependences forbid where the schedule says so, iterators that are none of a reduction, reads that have no copies, loops of

@@ -13,7 +13,7 @@
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
-#include "tc/polyhedral/map_grid/spread_statement.h"
+#include "tc/polyhedral/map_grid/spread/spread_statement.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -29,15 +29,18 @@ struct Fixed {
   std::int64_t step = 1;
 };
 
-/// The outer band's members as the iterators of \p id, which are tiled.
-std::vector<Fixed> outer_tiles(const Scop& scop, const std::string& id, const GridClusterMapping& mapping) {
+/// The outer band's members as the iterators of statement number \p number, tiled by the innermost loops of the trunk.
+std::vector<Fixed> outer_tiles(const NestSpace& space, const Nest& nest, int number) {
   std::vector<Fixed> result;
-  auto view = cluster_views(scop).at(0);
-  for (const auto& entry : view.statements)
-    for (std::size_t i = 0; entry.id == id && i < view.members.size(); ++i) {
-      auto tile = i < mapping.members.size() ? mapping.members[i].tile : 0;
-      if (tile > 0 && entry.outer[i] >= 0) result.push_back({entry.outer[i], tile});
-    }
+  const auto& outer = space.statements.at(static_cast<std::size_t>(number)).entry.outer;
+  for (std::size_t m = 0; m < outer.size(); ++m) {
+    auto tile = space.members[m].extent();
+    for (const auto& step : nest.trunk)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what);
+          loop && loop->digit.index == NestIndex{-1, static_cast<int>(m)})
+        tile = loop->digit.step;
+    if (outer[m] >= 0) result.push_back({outer[m], tile});
+  }
   return result;
 }
 
@@ -56,16 +59,16 @@ schedule_node alone(const schedule_node& node, const std::string& id) {
 /// the distance from the tile's first element; then the numbers of tiles.
 class Copy {
  public:
-  Copy(Scop& scop, const GridCopy& choice, const std::vector<Fixed>& fixed, const GridBlocks& blocks)
+  Copy(Scop& scop, const std::string& reader, const NestSharedCopy& choice, const std::vector<Fixed>& fixed,
+       const CopyBlocks& blocks)
       : scop_(scop),
         choice_(choice),
         blocks_(blocks),
-        reader_(scop.statement(choice.statement)),
+        reader_(scop.statement(reader)),
         names_(dimension_names(dimensions(reader_.domain))),
         dimensions_(copy_dimensions(reader_, choice.read)),
         ranges_(box(reader_.domain)) {
-    if (dimensions_.empty())
-      throw InternalError(str("read ", choice.read, " of ", choice.statement, " cannot be copied"));
+    if (dimensions_.empty()) throw InternalError(str("read ", choice.read, " of ", reader, " cannot be copied"));
     steps_.assign(names_.size(), 0);
     for (const auto& loop : fixed) {
       steps_[loop.iterator] = loop.step;
@@ -84,7 +87,7 @@ class Copy {
     auto tensor = make_tensor(buffer_prefix, source);
     auto name = tensor.name.substr(buffer_prefix.size());
     auto to = [&](const Tensor& target) { return str(target.name, "[", join(own_), "]"); };
-    bool ahead = blocks_.slots > 1, waits = ahead && choice_.way == GridCopy::Way::Registers;
+    bool ahead = blocks_.slots > 1, waits = ahead && !choice_.asynchronous;
     std::vector<Addition> result;
     if (waits) {
       auto held = make_tensor("held_", source);
@@ -102,7 +105,8 @@ class Copy {
     scop_.tensors.push_back(tensor);
     for (const auto& addition : result) add_mapping(addition.statement.id, strides, state);
     add_buffer(result.back().statement.id, tensor.name, state);
-    const auto* unit = unit_of(scop_, state.statement(reader_.id));
+    const auto& branch = state.nest.branches.at(static_cast<std::size_t>(choice_.statement));
+    const auto* unit = branch.unit.empty() ? nullptr : matrix_unit(branch.unit, tensor.type);
     const int free = unit && unit->from_shared ? 2 : 1;  // slots that are read while copies are made
     if (ahead)
       for (const auto& addition : result)
@@ -112,7 +116,7 @@ class Copy {
 
   /// The loops of the copy that no loop around it runs.
   std::vector<isl::multi_union_pw_aff> own_loops(const Addition& addition, const std::vector<int>& outer,
-                                                 const GridBlocks& blocks) const {
+                                                 const CopyBlocks& blocks) const {
     std::vector<isl::multi_union_pw_aff> result;
     for (std::size_t d = 0; d < dimensions_.size(); ++d) {
       auto iterator = dimensions_[d].iterator;
@@ -313,19 +317,26 @@ class Copy {
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
       return run >= 0 ? a != contiguous && b == contiguous : strides[a] > strides[b];
     });
-    GridStatement statement{id, {}};
-    statement.together = true;
-    statement.vector = run >= 0;
-    statement.unroll = true;
-    for (int d : order)
-      statement.loops.push_back({d, {-1, d == run ? choice_.vector : 1}, d == run ? choice_.beside : 1});
-    state.added.push_back(statement);
+    NestBranch branch{.statement = id};
+    for (int d : order) {
+      auto loop = loop_over(NestIndex{0, d}, 0, d == run ? choice_.vector : 1);
+      loop.place = NestPlace::Threads;
+      loop.beside = d == run ? choice_.beside : 1;
+      branch.loops.push_back(loop);
+    }
+    if (run >= 0) {
+      auto vector = loop_over(NestIndex{0, run}, choice_.vector, 1);
+      vector.place = NestPlace::Lanes;
+      vector.lanes = static_cast<int>(choice_.vector);
+      branch.loops.push_back(vector);
+    }
+    state.added.push_back(branch);
   }
 
   /// The buffer \p tensor that the copy \p id fills, with room for as many blocks as there are at once.
   void add_buffer(const std::string& id, const std::string& tensor, GridClusterState& state) const {
     GridBuffer buffer{tensor, {reader_.id, id}, dimension_of(choice_.contiguous)};
-    buffer.slots = choice_.way == GridCopy::Way::Asynchronous ? blocks_.slots : std::min(blocks_.slots, 2);
+    buffer.slots = choice_.asynchronous ? blocks_.slots : std::min(blocks_.slots, 2);
     auto count = str("t", blocks_.iterator);
     for (std::size_t i = 0; buffer.slots > 1 && i < own_.size(); ++i) {
       bool plain = i < dimensions_.size() && dimensions_[i].iterator == blocks_.iterator;
@@ -337,8 +348,8 @@ class Copy {
   }
 
   Scop& scop_;
-  const GridCopy& choice_;
-  const GridBlocks& blocks_;
+  const NestSharedCopy& choice_;
+  const CopyBlocks& blocks_;
   Statement& reader_;
   std::vector<std::string> names_;  ///< of the reader's iterators
   std::vector<CopyDimension> dimensions_;
@@ -351,26 +362,29 @@ class Copy {
 }  // namespace
 
 Scop copy_reads(const Scop& scop, GridClusterState& state) {
-  const auto& mapping = state.mapping;
-  if (mapping.copies.empty()) return scop;
+  std::vector<NestSharedCopy> choices;
+  for (const auto& step : state.nest.trunk)
+    if (const auto* copy = std::get_if<NestSharedCopy>(&step.what)) choices.push_back(*copy);
+  if (choices.empty()) return scop;
   auto result = scop;
-  const auto& reader = mapping.copies.front().statement;
-  auto fixed = outer_tiles(scop, reader, mapping);
+  const auto number = choices.front().statement;
+  const auto& reader = state.nest.branches.at(static_cast<std::size_t>(number)).statement;
+  const auto blocks = state.blocks();
+  auto fixed = outer_tiles(state.space, state.nest, number);
   std::vector<int> outer;
   for (const auto& loop : fixed) outer.push_back(loop.iterator);
-  if (mapping.blocks.iterator >= 0 && mapping.blocks.statement == reader)
-    fixed.push_back({mapping.blocks.iterator, mapping.blocks.size});
+  if (blocks.iterator >= 0) fixed.push_back({blocks.iterator, blocks.size});
   auto root = scop.schedule.root().child(0);
-  auto place = alone(cluster_views(scop).at(0).members.empty() ? root : root.child(0), reader);
-  if (mapping.blocks.iterator >= 0) {
-    place = cut_into_blocks(scop, place, mapping.blocks);
+  auto place = alone(state.space.members.empty() ? root : root.child(0), reader);
+  if (blocks.iterator >= 0) {
+    place = cut_into_blocks(scop, place, blocks);
     result.schedule = place.schedule();
   }
   std::vector<Addition> copies;
-  for (const auto& choice : mapping.copies) {
-    Copy copy(result, choice, fixed, mapping.blocks);
+  for (const auto& choice : choices) {
+    Copy copy(result, reader, choice, fixed, blocks);
     for (auto& addition : copy.make(state)) {
-      addition.loops = copy.own_loops(addition, outer, mapping.blocks);
+      addition.loops = copy.own_loops(addition, outer, blocks);
       copies.push_back(addition);
     }
   }

@@ -6,7 +6,7 @@
 
 namespace tc::polyhedral {
 
-isl::schedule_node cut_into_blocks(const Scop& scop, const isl::schedule_node& node, const GridBlocks& blocks) {
+isl::schedule_node cut_into_blocks(const Scop& scop, const isl::schedule_node& node, const CopyBlocks& blocks) {
   const auto& domain = scop.statement(blocks.statement).domain;
   auto band = node;
   while (band.isa<isl::schedule_node_band>()) {

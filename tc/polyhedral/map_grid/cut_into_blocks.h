@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
 
 namespace tc::polyhedral {
 
@@ -9,6 +9,6 @@ namespace tc::polyhedral {
 /// Returns the node below that loop.
 ///
 ///   before  band [c, k]          after, blocks of 16 k  band [k/16] { band [c, k%16] }
-isl::schedule_node cut_into_blocks(const Scop& scop, const isl::schedule_node& node, const GridBlocks& blocks);
+isl::schedule_node cut_into_blocks(const Scop& scop, const isl::schedule_node& node, const CopyBlocks& blocks);
 
 }  // namespace tc::polyhedral

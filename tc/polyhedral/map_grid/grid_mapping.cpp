@@ -4,7 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/map/decision_text.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/map_grid/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

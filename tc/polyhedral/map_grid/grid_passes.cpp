@@ -6,7 +6,9 @@
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/thread_loops.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -15,10 +17,12 @@ void reduce(GridCluster& cluster) { cluster.scop = reduce_in_block(cluster.scop,
 
 /// Keeps the elements of the staged tensors in temporaries while a block works on them.
 void stage(GridCluster& cluster) {
-  for (const auto& tensor : cluster.state.mapping.staged) {
-    ClusterState names{.temporaries = {tensor}};
-    cluster.scop = stage_tensor(cluster.scop, {0}, tensor, names);
-    if (names.temporaries.front() != tensor) cluster.state.promoted.push_back(names.temporaries.front());
+  for (const auto& step : cluster.state.nest.trunk) {
+    const auto* keep = std::get_if<NestKeep>(&step.what);
+    if (!keep || keep->is_temporary) continue;
+    ClusterState names{.temporaries = {keep->tensor}};
+    cluster.scop = stage_tensor(cluster.scop, {0}, keep->tensor, names);
+    if (names.temporaries.front() != keep->tensor) cluster.state.promoted.push_back(names.temporaries.front());
   }
 }
 
@@ -42,7 +46,6 @@ std::vector<std::string> entangled(const Scop& scop, const Coordinates& where, c
 
 /// The tree of the scop, whose schedule it becomes. What threads must run together is found with a first try.
 void spread(GridCluster& cluster) {
-  cluster.state.block = grid_tree(cluster.scop, cluster.state, {}).block;
   auto tree = grid_tree(cluster.scop, cluster.state, {});
   auto attempt = with_tree(cluster.scop, tree);
   auto together = entangled(attempt, tree.where, conflicts(cluster.scop, Sharing::Block));
@@ -66,12 +69,22 @@ void copy_at_once_elsewhere(Scop& scop) {
       statement.asynchronous = false;
 }
 
+std::optional<WarpDigits> warp_digits(const GridClusterState& state, int member) {
+  const NestIndex index{-1, member};
+  const auto loops = thread_loops(branch_with_threads(state.nest, index), index);
+  if (loops.size() < 2) return std::nullopt;
+  const auto digit = [&](const NestLoop& loop) {
+    return WarpDigits::Digit{loop.dimension, loop.digit.step, values_of(loop.digit, state.space.extent(index))};
+  };
+  return WarpDigits{digit(loops.back()), digit(loops.front())};
+}
+
 void promote(GridCluster& cluster) {
   const auto& tree = *cluster.tree;
   auto& scop = cluster.scop;
   BlockThreads threads{tree.where, tree.block};
-  for (const auto& member : cluster.state.mapping.members)
-    if (member.threads.has_warps()) threads.digits.push_back(member.threads);
+  for (std::size_t m = 0; m < cluster.state.space.members.size(); ++m)
+    if (const auto digits = warp_digits(cluster.state, static_cast<int>(m))) threads.digits.push_back(*digits);
   for (const auto& buffer : cluster.state.buffers) scop = promote_in_block(scop, buffer, threads, cluster.memory);
   scop = promote_in_block(scop, tree.inside, cluster.state.promoted, threads, cluster.memory);
   copy_at_once_elsewhere(scop);
@@ -95,8 +108,8 @@ GridKernel GridCluster::kernel() const {
           tree->grid,
           tree->block,
           state.warp_size,
-          state.mapping.shared_bytes - memory.shared_bytes,
-          state.mapping.blocks_per_multiprocessor};
+          state.nest.launch->shared_bytes - memory.shared_bytes,
+          state.nest.launch->blocks_per_multiprocessor};
 }
 
 const std::vector<GridPass>& grid_passes() {

@@ -1,19 +1,23 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "tc/polyhedral/map_grid/grid_cluster_state.h"
-#include "tc/polyhedral/map_grid/grid_tree.h"
 #include "tc/polyhedral/map_grid/map_to_grid.h"
 #include "tc/polyhedral/map_grid/promote_in_block.h"
+#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
+#include "tc/polyhedral/map_grid/spread/grid_tree.h"
 
 namespace tc::polyhedral {
 
-/// A kernel on its way through the passes that carry out a mapping to a grid (grid_passes()).
+/// A kernel on its way through the passes that realise a nest on a grid (grid_passes()).
 struct GridCluster {
-  GridCluster(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size)
-      : scop(part), state(mapping, warp_size), memory{mapping.shared_bytes, mapping.thread_elements} {}
+  /// Of \p part, one of kernel_parts, whose nests have the space \p space.
+  GridCluster(const Scop& part, NestSpace space, Nest nest, std::int64_t warp_size)
+      : scop(part),
+        state(std::move(space), std::move(nest), warp_size),
+        memory{state.nest.launch->shared_bytes, state.nest.launch->thread_elements} {}
 
   Scop scop;  ///< of kernel_parts
   GridClusterState state;
@@ -32,7 +36,7 @@ enum class GridLaws {
   Kernel           ///< all laws of kernels (verify_kernel)
 };
 
-/// One pass that carries out a mapping to a grid.
+/// One pass that realises a nest on a grid.
 struct GridPass {
   const char* name;
   void (*run)(GridCluster& cluster);

@@ -1,5 +1,7 @@
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
 
+#include <algorithm>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -42,10 +44,11 @@ Scop hold_in_registers(const Scop& scop, const std::string& name, const GridTree
   for (auto& statement : result.statements)
     for (auto* access : accesses(statement)) {
       if (!touches(*access, name)) continue;
-      auto loops = tree.own.find(statement.id);
-      if (loops == tree.own.end())
+      const auto spread = std::find_if(tree.statements.begin(), tree.statements.end(),
+                                       [&](const StatementThreads& one) { return one.id == statement.id; });
+      if (spread == tree.statements.end() || !spread->numbers)
         throw InternalError(str("statement ", statement.id, " holds '", name, "' and is not run by number"));
-      auto own = loops->second;
+      auto own = *spread->numbers;
       if (own.empty()) own.push_back({only_instance(statement), 1});
       buffer.extent.clear();
       for (const auto& loop : own) buffer.extent.push_back(loop.extent);

@@ -3,6 +3,7 @@
 #include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/map_grid/grid_passes.h"
 #include "tc/polyhedral/map_grid/split_kernels.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 
 namespace tc::polyhedral {
 
@@ -14,10 +15,15 @@ bool are_copies(const GridKernel& a, const GridKernel& b) {
          blocks_per_multiprocessor == b.blocks_per_multiprocessor;
 }
 
-GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size) {
-  GridCluster cluster(part, mapping, warp_size);
+GridKernel map_kernel(const Scop& part, const NestSpace& space, const Nest& nest, std::int64_t warp_size) {
+  GridCluster cluster(part, space, nest, warp_size);
   for (const auto& pass : grid_passes()) pass.run(cluster);
   return cluster.kernel();
+}
+
+GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size) {
+  const auto space = kernel_nest_space(part, cluster_views(part).at(0));
+  return map_kernel(part, space, nest_of(space, mapping), warp_size);
 }
 
 std::vector<Scop> kernel_parts(const ClusteredScop& clustered) { return split_kernels(clustered.scop); }

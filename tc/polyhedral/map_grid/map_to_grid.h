@@ -5,7 +5,9 @@
 
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/nest/nest.h"
+#include "tc/polyhedral/nest/nest_space.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::polyhedral {
@@ -41,6 +43,7 @@ std::vector<GridKernel> map_to_grid(const ClusteredScop& clustered, const GridMa
 
 /// The same in two steps: the clusters of \p clustered, each a scop of its own, and the kernel of one.
 std::vector<Scop> kernel_parts(const ClusteredScop& clustered);
+GridKernel map_kernel(const Scop& part, const NestSpace& space, const Nest& nest, std::int64_t warp_size);
 GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size);
 
 }  // namespace tc::polyhedral

@@ -17,7 +17,7 @@ using isl::schedule_node;
 
 /// The sequence of the copies of \p state and their reader, below the band over blocks.
 schedule_node pipelined_sequence(const Scop& scop, const GridClusterState& state) {
-  std::vector<std::string> statements{state.mapping.blocks.statement};
+  std::vector<std::string> statements{state.blocks().statement};
   for (const auto& copy : state.ahead) statements.push_back(copy.statement);
   auto node = common_node(scop.schedule, statements);
   auto band = band_above(node);
@@ -56,7 +56,7 @@ Scop isolate_first_copies(const Scop& scop, const GridClusterState& state) {
   if (state.ahead.empty()) return scop;
   auto result = scop;
   auto band = band_above(pipelined_sequence(scop, state));
-  auto reader = scop.statement(state.mapping.blocks.statement).domain.to_union_set();
+  auto reader = scop.statement(state.blocks().statement).domain.to_union_set();
   auto first = values(band_members(band).at(0), reader).min;
   result.schedule = isolate(band, {str("t0 >= ", first)}).schedule();
   return result;
@@ -72,7 +72,7 @@ Synchronisation copy_waits(const Scop& scop, const GridClusterState& state) {
     if (scop.statement(last).asynchronous) asynchronous = last;
   }
   if (asynchronous.empty()) return result;
-  auto slots = state.mapping.blocks.slots;
+  auto slots = state.blocks().slots;
   if (const auto* unit = scop.statement(last).unit; !unit || !unit->from_shared)
     return {{{asynchronous, {copy_commit}}, {last, {str(copy_wait, "_", slots - 2)}}}};
   return {{{asynchronous, {copy_commit, unit_begin}},

@@ -4,7 +4,7 @@
 
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/barriers.h"
-#include "tc/polyhedral/map_grid/grid_cluster_state.h"
+#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
 
 /// Software pipelining: copies are made while the threads compute with those of an earlier block.
 namespace tc::polyhedral {
@@ -19,7 +19,7 @@ Scop run_ahead(const Scop& scop, const std::vector<int>& band, const std::vector
 isl::schedule_node band_above(const isl::schedule_node& node);
 
 /// The kernel \p scop with code of its own for the iterations that only copy, those before the first block of
-/// state.mapping.blocks.
+/// the loop over blocks.
 Scop isolate_first_copies(const Scop& scop, const GridClusterState& state);
 
 /// The synchronisation behind statements (insert_barriers) that asynchronous copies need: those of one iteration are a

@@ -8,7 +8,7 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map/contract.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/map_grid/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -101,7 +101,7 @@ class BufferPlacer {
   std::optional<Spread> spread_of(const std::string& buffer, int dimension) const {
     for (const auto& loop : digits_)
       if (has_digits(buffer, dimension, loop))
-        return Spread{loop.run, loop.count, loop.warps.run, std::max<std::int64_t>(loop.warps.count, 1)};
+        return Spread{loop.lane.step, loop.lane.count, loop.warp.step, loop.warp.count};
     for (int axis = 0; axis < 3; ++axis)
       for (auto run : runs)
         if (block_[axis] > 1 && is_spread(buffer, dimension, axis, run)) return Spread{run, block_[axis]};
@@ -113,16 +113,21 @@ class BufferPlacer {
                          [&](const isl::pw_aff& index) { return mod(floor_of(index, run), block_[axis]); });
   }
 
-  /// Is the thread of each access to \p buffer the one that \p loop gives to its index number \p dimension?
-  bool has_digits(const std::string& buffer, int dimension, const ThreadLoop& loop) const {
-    auto lane = [&](const isl::pw_aff& index) { return mod(floor_of(index, loop.run), loop.count); };
-    auto warp = [&](const isl::pw_aff& index) { return mod(floor_of(index, loop.warps.run), loop.warps.count); };
-    if (loop.warps.dimension != loop.dimension)
-      return is_coordinate(buffer, dimension, loop.dimension, lane) &&
-             is_coordinate(buffer, dimension, loop.warps.dimension, warp);
-    return is_coordinate(buffer, dimension, loop.dimension, [&](const isl::pw_aff& index) {
-      auto count = isl::val(index.ctx(), loop.count);
-      return lane(index).add(call(index.ctx(), isl_pw_aff_scale_val, warp(index).release(), count.release()));
+  /// Is the thread of each access to \p buffer the one that \p digits give to its index number \p dimension?
+  bool has_digits(const std::string& buffer, int dimension, const WarpDigits& digits) const {
+    const auto& [lane, warp] = digits;
+    auto value = [](const WarpDigits::Digit& digit, const isl::pw_aff& index) {
+      return mod(floor_of(index, digit.step), digit.count);
+    };
+    auto along_lanes = [&](const isl::pw_aff& index) { return value(lane, index); };
+    auto along_warps = [&](const isl::pw_aff& index) { return value(warp, index); };
+    if (warp.dimension != lane.dimension)
+      return is_coordinate(buffer, dimension, lane.dimension, along_lanes) &&
+             is_coordinate(buffer, dimension, warp.dimension, along_warps);
+    return is_coordinate(buffer, dimension, lane.dimension, [&](const isl::pw_aff& index) {
+      auto count = isl::val(index.ctx(), lane.count);
+      return along_lanes(index).add(
+          call(index.ctx(), isl_pw_aff_scale_val, along_warps(index).release(), count.release()));
     });
   }
 
@@ -155,7 +160,7 @@ class BufferPlacer {
   Scop& scop_;
   const Coordinates& where_;
   const std::array<std::int64_t, 3>& block_;
-  const std::vector<ThreadLoop>& digits_;
+  const std::vector<WarpDigits>& digits_;
 };
 
 std::int64_t bytes(const Tensor& tensor) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_cluster_state.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
+#include "tc/polyhedral/map_grid/spread/thread_map.h"
 
 namespace tc::polyhedral {
 
@@ -17,11 +17,21 @@ struct BlockMemory {
   std::int64_t thread_elements = 128;  ///< in the registers of one thread, of one tensor
 };
 
+/// The digits of one index that threads run: index p is in the thread floor(p / lane.step) mod lane.count along
+/// lane.dimension, and in the warp floor(p / warp.step) mod warp.count along warp.dimension, which counts above the lanes
+/// where that is the same.
+struct WarpDigits {
+  struct Digit {
+    int dimension = 0;
+    std::int64_t step = 1, count = 1;
+  } lane, warp;
+};
+
 /// The threads of a block, and which of them run what.
 struct BlockThreads {
   Coordinates where;
   std::array<std::int64_t, 3> block = {1, 1, 1};
-  std::vector<ThreadLoop> digits = {};  ///< of loops that are spread over warps too
+  std::vector<WarpDigits> digits = {};  ///< of members that are spread over warps too
 };
 
 /// Replaces the temporaries \p names, which only the statements below the node at \p inside touch, by buffers of the

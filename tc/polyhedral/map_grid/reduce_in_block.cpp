@@ -77,39 +77,36 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
   return surround(result, path, {}, {joined});
 }
 
-/// The reduction of \p loop, which runs along x, in all threads.
-Scop reduce(const Scop& scop, const std::string& id, const GridStatement::Loop& loop, GridClusterState& state) {
-  const auto threads = state.mapping.block[0], warp_size = state.warp_size;
+/// The reduction over \p iterator, runs of \p run of which go to one thread along x, in all threads.
+Scop reduce(const Scop& scop, const std::string& id, int iterator, std::int64_t run, GridClusterState& state) {
+  const auto threads = state.block()[0], warp_size = state.warp_size;
   auto root = scop.schedule.root().child(0);
   bool has_outer_band = !cluster_views(scop).at(0).members.empty();
   auto place = path_to(has_outer_band ? root.child(0) : root, id);
-  auto [result, added] = privatise_for_threads(scop, place, id, loop.iterator, loop.threads.run, threads);
+  auto [result, added] = privatise_for_threads(scop, place, id, iterator, run, threads);
   state.promoted.push_back(result.tensors.back().name);
   for (const auto& name : added) {
     int last = dimensions(result.statement(name).domain) - 1;
     bool whole = threads % warp_size == 0;
     if (name == added[1] && !whole) continue;
-    state.added.push_back({name, {{last, {0, 1}}}});
+    auto loop = loop_over(NestIndex{0, last}, 0, 1);
+    loop.place = NestPlace::Thread;
+    state.added.push_back({.statement = name, .loops = {loop}});
   }
   if (threads % warp_size != 0) return result;
   combine_in_warps(result.statement(added[1]), warp_size);
   return threads == warp_size ? result : join_warps(result, added[1], threads / warp_size, state);
 }
 
-bool is_reduced(const Statement& statement, int iterator) {
-  auto kept = kept_dimensions(statement);
-  return statement.accumulates && std::find(kept.begin(), kept.end(), iterator) == kept.end();
-}
-
 }  // namespace
 
 Scop reduce_in_block(const Scop& scop, GridClusterState& state) {
   auto result = scop;
-  for (const auto& statement : state.mapping.statements)
-    for (const auto& loop : statement.loops)
-      if (loop.threads.dimension == 0 && state.mapping.block[0] > 1 &&
-          is_reduced(scop.statement(statement.id), loop.iterator))
-        result = reduce(result, statement.id, loop, state);
+  for (const auto& branch : state.nest.branches)
+    for (const auto& loop : branch.loops)
+      if (loop.place == NestPlace::Thread && loop.dimension == 0 && state.block()[0] > 1 &&
+          state.space.is_reduced(loop.digit.index))
+        result = reduce(result, branch.statement, loop.digit.index.number, loop.digit.step, state);
   return result;
 }
 

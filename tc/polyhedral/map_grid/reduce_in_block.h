@@ -1,11 +1,11 @@
 #pragma once
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_cluster_state.h"
+#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
 
 namespace tc::polyhedral {
 
-/// Runs the reductions of the cluster \p scop that the mapping spreads over the x dimension of a block in all of its
+/// Runs the reductions of the cluster \p scop that the nest of \p state has on threads along x in all of a block's
 /// threads: each accumulates privately, then the threads of a warp combine their values, then thread 0 those of the
 /// warps.
 ///

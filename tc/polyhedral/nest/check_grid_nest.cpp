@@ -79,40 +79,6 @@ class GridNestCheck {
     }
     if (joined && !dimensions.empty())
       fail("threads", "loops are on all threads, counted as one, or along dimensions of the block");
-    if (!branch.unit.empty()) check_unit(number);
-  }
-
-  /// Can the unit of branch number \p number multiply what its statement reads, and has the branch the threads of a unit?
-  void check_unit(std::size_t number) const {
-    const auto& branch = nest_.branches[number];
-    const auto& statement = scop_.statement(branch.statement);
-    const auto fail = [&](const std::string& why) {
-      fail_nest(branch.line, branch_text(nest_, names_, number), "unit", why);
-    };
-    std::set<std::string> known;
-    for (const auto& unit : matrix_units()) known.emplace(unit.name);
-    if (!known.count(branch.unit)) fail(str("there is no unit '", branch.unit, "' but ", join(known)));
-    if (!statement.product || statement.reads.size() != 2) fail("it sums products of two elements");
-    const auto type = scop_.tensor(range_name(statement.reads[0].relation)).type;
-    if (!matrix_unit(branch.unit, type)) fail(str("it does not multiply elements of ", type));
-    const auto on_threads = [&](int dimension, std::int64_t step, std::int64_t values) {
-      return std::any_of(branch.loops.begin(), branch.loops.end(), [&](const NestLoop& loop) {
-        return loop.place == NestPlace::Thread && loop.dimension == dimension && loop.digit.step == step &&
-               values_of(loop.digit, space_.extent(loop.digit.index)) == values;
-      });
-    };
-    if (!on_threads(1, 1, unit_threads_y)) fail("8 threads along y have neighbouring rows, as 'm%8 on thread.y'");
-    if (!on_threads(0, unit_run, unit_threads_x))
-      fail("4 threads along x have two neighbouring columns each, as 'n%8/2 on thread.x'");
-    for (int read = 0; read < 2; ++read)
-      if (!is_copied(static_cast<int>(number), read)) fail("it reads copies of both operands in shared memory");
-  }
-
-  bool is_copied(int statement, int read) const {
-    return std::any_of(nest_.trunk.begin(), nest_.trunk.end(), [&](const auto& step) {
-      const auto* copy = std::get_if<NestSharedCopy>(&step.what);
-      return copy && copy->statement == statement && copy->read == read;
-    });
   }
 
   /// Are there threads for all values of \p loop?

@@ -138,6 +138,19 @@ void fail_nest(int line, const std::string& text, const std::string& law, const 
   throw OptionsError(str("line ", line, " of the nest, '", text, "', breaks the law '", law, "': ", why));
 }
 
+NestRefusal refusal_in(const NestNames& names, const Nest& nest) {
+  return [&](const NestPart& part, const std::string& law, const std::string& why) {
+    switch (part.where) {
+      case NestPart::Where::Launch:
+        fail_nest(nest.launch->line, launch_text(*nest.launch), law, why);
+      case NestPart::Where::Step:
+        fail_nest(nest.trunk.at(part.number).line, step_text(nest, names, part.number), law, why);
+      case NestPart::Where::Branch:
+        fail_nest(nest.branches.at(part.number).line, branch_text(nest, names, part.number), law, why);
+    }
+  };
+}
+
 void check_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest) {
   NestCheck(scop, cluster, names, nest).run();
 }

@@ -16,10 +16,6 @@ struct SpreadSpan {
   ThreadLoop threads;
 };
 
-bool is_reduced(const NestSpace::Statement& statement, int iterator) {
-  return statement.accumulates && !contains(statement.kept, iterator);
-}
-
 class NestOfGridMapping {
  public:
   NestOfGridMapping(const NestSpace& space, const GridClusterMapping& mapping)
@@ -87,8 +83,7 @@ class NestOfGridMapping {
     for (const auto& statement : mapping_.statements)
       for (const auto& loop : statement.loops)
         if (loop.threads.dimension == 0 && mapping_.block[0] > 1 && holds(statement.id))
-          if (const auto s = space_.position(statement.id);
-              s >= 0 && is_reduced(space_.statements[static_cast<std::size_t>(s)], loop.iterator))
+          if (const auto s = space_.position(statement.id); s >= 0 && space_.is_reduced({s, loop.iterator}))
             return true;
     return false;
   }

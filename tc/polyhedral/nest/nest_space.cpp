@@ -1,5 +1,6 @@
 #include "tc/polyhedral/nest/nest_space.h"
 
+#include "tc/base/contains.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
 
@@ -14,6 +15,12 @@ int NestSpace::position(const std::string& id) const {
 int NestSpace::iterator(const NestIndex& index, int statement) const {
   if (index.statement >= 0) return index.statement == statement ? index.number : -1;
   return statements[static_cast<std::size_t>(statement)].entry.outer[static_cast<std::size_t>(index.number)];
+}
+
+bool NestSpace::is_reduced(const NestIndex& index) const {
+  if (index.statement < 0) return false;
+  const auto& statement = statements.at(static_cast<std::size_t>(index.statement));
+  return statement.accumulates && !contains(statement.kept, index.number);
 }
 
 std::int64_t NestSpace::extent(const NestIndex& index) const {

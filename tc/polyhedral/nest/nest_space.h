@@ -29,6 +29,8 @@ struct NestSpace {
   int position(const std::string& id) const;
   /// The iterator of statement number \p statement that \p index is; -1 where it is none of its own.
   int iterator(const NestIndex& index, int statement) const;
+  /// Is \p index, of a kernel's nest, an iterator over which a statement sums or otherwise accumulates?
+  bool is_reduced(const NestIndex& index) const;
   /// How many values \p index takes.
   std::int64_t extent(const NestIndex& index) const;
 };

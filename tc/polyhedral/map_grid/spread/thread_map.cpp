@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/map_grid/spread/thread_map.h"
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"

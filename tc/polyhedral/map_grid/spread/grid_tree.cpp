@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/grid_tree.h"
+#include "tc/polyhedral/map_grid/spread/grid_tree.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 #include "tc/polyhedral/core/isolate.h"
 #include "tc/polyhedral/core/loops.h"
 #include "tc/polyhedral/core/marks.h"
-#include "tc/polyhedral/map_grid/spread_over_threads.h"
-#include "tc/polyhedral/map_grid/tile_members.h"
+#include "tc/polyhedral/map_grid/spread/spread_over_threads.h"
+#include "tc/polyhedral/map_grid/spread/tile_members.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -66,7 +66,7 @@ Scop as_kernel(const Scop& scop, const GridTree& tree) {
 GridTree grid_tree(const Scop& scop, const GridClusterState& state, const std::vector<std::string>& together) {
   auto node = scop.schedule.root().child(0);
   auto view = cluster_views(scop).at(0);
-  auto cut = tile_members(node, view, state.mapping);
+  auto cut = tile_members(node, view, state.nest);
   if (!view.members.empty() && node.isa<isl::schedule_node_band>()) {
     node = insert_loops(erase(node), cut.tiles);
     if (!cut.tiles.empty()) node = isolate(node, cut.full).child(0);
@@ -77,24 +77,24 @@ GridTree grid_tree(const Scop& scop, const GridClusterState& state, const std::v
                   cut.filter,
                   inside,
                   {coordinates(scop, cut.blocks), coordinates(scop, threads_of(scop, threads.statements))},
-                  cut.grid};
-  for (const auto& spread : threads.statements) {
+                  cut.grid,
+                  {1, 1, 1},
+                  threads.statements};
+  for (const auto& spread : threads.statements)
     for (std::size_t i = 0; i < result.block.size(); ++i) result.block[i] = std::max(result.block[i], spread.used[i]);
-    if (spread.numbers) result.own[spread.id] = *spread.numbers;
-    if (auto choice = state.statement(spread.id); unit_of(scop, choice)) result.units[spread.id] = choice.unit;
-    if (auto lanes = vector_lanes(spread, state); lanes > 0) result.vector_lanes[spread.id] = lanes;
-  }
   return result;
 }
 
 Scop with_tree(const Scop& scop, const GridTree& tree) {
   auto result = scop;
   result.schedule = tree.schedule;
-  for (const auto& [id, lanes] : tree.vector_lanes) result.statement(id).vector_lanes = lanes;
-  for (const auto& [id, unit] : tree.units) {
-    auto& statement = result.statement(id);
-    statement.unit = matrix_unit(unit.name, result.tensor(range_name(statement.reads.front().relation)).type);
-    statement.unit_iterators = {unit.rows, unit.columns, unit.steps};
+  for (const auto& spread : tree.statements) {
+    auto& statement = result.statement(spread.id);
+    if (spread.lanes > 0) statement.vector_lanes = spread.lanes;
+    if (spread.unit == nullptr) continue;
+    statement.unit = spread.unit;
+    const auto& [rows, columns, steps] = spread.unit_iterators;
+    statement.unit_iterators = {rows, columns, steps};
   }
   return result;
 }

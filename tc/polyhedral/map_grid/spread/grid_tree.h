@@ -1,15 +1,14 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_cluster_state.h"
-#include "tc/polyhedral/map_grid/spread_statement.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
+#include "tc/polyhedral/map_grid/spread/spread_statement.h"
+#include "tc/polyhedral/map_grid/spread/thread_map.h"
 
 namespace tc::polyhedral {
 
@@ -20,10 +19,7 @@ struct GridTree {
   std::vector<int> inside;  ///< path to the node below the tiles
   Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  /// Of the statements that all threads run by number (GridStatement::together).
-  std::map<std::string, std::vector<OwnLoop>> own;
-  std::map<std::string, GridUnit> units;    ///< of statements that units compute
-  std::map<std::string, int> vector_lanes;  ///< of statements whose innermost loop is a vector
+  std::vector<StatementThreads> statements;
 };
 
 /// Tiles the one cluster of \p scop and spreads its loops as \p state says.

@@ -1,0 +1,356 @@
+#include "tc/polyhedral/map_grid/check_kernel_nest.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tc/base/contains.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/polyhedral/map_grid/check_unit_nest.h"
+#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/nest_space.h"
+#include "tc/polyhedral/nest/thread_loops.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// Neighbouring values that one thread has of an index, and blocks in memory at once.
+constexpr std::int64_t longest_run = 16;
+constexpr int most_slots = 8;
+
+class KernelNestCheck {
+ public:
+  KernelNestCheck(const Scop& scop, const ClusterView& view, const Nest& nest, const GridLimits& limits,
+                  const NestRefusal& refuse)
+      : scop_(scop), view_(view), limits_(limits), refuse_(refuse), space_(kernel_nest_space(scop, view)), nest_(nest) {
+    if (!view.members.empty()) coincident_ = band_coincident(node_at(scop.schedule, view.path));
+  }
+
+  void run() {
+    check_block();
+    for (std::size_t i = 0; i < nest_.trunk.size(); ++i) check_step(i);
+    for (std::size_t b = 0; b < nest_.branches.size(); ++b) check_branch(b);
+    for (std::size_t b = 0; b < nest_.branches.size(); ++b) check_unit_nest(scop_, space_, nest_, b, limits_, refuse_);
+    part_ = {};
+    check_used_threads();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& law, const std::string& why) const {
+    refuse_(part_, law, why);
+    throw InternalError("a law was broken without an error");
+  }
+
+  void check_block() const {
+    const auto& block = nest_.launch->block;
+    std::int64_t threads = 1;
+    for (const auto extent : block)
+      threads = std::min(threads, limits_.block_threads + 1) * std::min(extent, limits_.block_threads + 1);
+    if (threads > limits_.block_threads) fail("block", str("a block has at most ", limits_.block_threads, " threads"));
+    for (std::size_t d = 0; d < 3; ++d)
+      if (block[d] > limits_.block[d])
+        fail("block", str("a block has at most ", limits_.block[d], " threads along ", "xyz"[d]));
+  }
+
+  /// A block has the threads that its loops use; sums over threads use all along x.
+  void check_used_threads() const {
+    std::array<std::int64_t, 3> used = {1, 1, 1};
+    for (const auto& branch : nest_.branches) {
+      std::array<std::int64_t, 3> threads = {1, 1, 1};
+      for (const auto& loop : branch.loops) {
+        if (loop.place != NestPlace::Thread) continue;
+        auto& along = threads[static_cast<std::size_t>(loop.dimension)];
+        along *= values_of(loop.digit, space_.extent(loop.digit.index));
+        if (space_.is_reduced(loop.digit.index)) along = std::max(along, nest_.launch->block[0]);
+      }
+      for (std::size_t d = 0; d < 3; ++d) used[d] = std::max(used[d], threads[d]);
+    }
+    for (std::size_t d = 0; d < 3; ++d)
+      if (nest_.launch->block[d] > used[d])
+        fail("block", str("a block has ", nest_.launch->block[d], " threads along ", "xyz"[d],
+                          ", and no branch uses more "
+                          "than ",
+                          used[d]));
+  }
+
+  void check_step(std::size_t number) {
+    part_ = {NestPart::Where::Step, number};
+    const auto& what = nest_.trunk[number].what;
+    if (const auto* loop = std::get_if<NestLoop>(&what)) check_tile(*loop);
+    if (const auto* copy = std::get_if<NestSharedCopy>(&what)) check_copy(*copy);
+    if (const auto* keep = std::get_if<NestKeep>(&what)) {
+      if (!scop_.has_tensor(keep->tensor)) fail("keep", str("there is no tensor '", keep->tensor, "'"));
+      if (!kept_.emplace(keep->tensor, keep->is_temporary).second)
+        fail("keep", str("'", keep->tensor, "' is named twice"));
+    }
+  }
+
+  void check_tile(const NestLoop& loop) {
+    const auto& digit = loop.digit;
+    const auto member = static_cast<std::size_t>(digit.index.number);
+    if (digit.mod % digit.step != 0)
+      fail("order", str("a tile of ", digit.mod, " is not cut into smaller ones of ", digit.step, " without a rest"));
+    if (loop.place != NestPlace::Grid) return;
+    const auto values = values_of(digit, space_.extent(digit.index));
+    const auto blocks = loop.blocks > 0 ? std::min(loop.blocks, values) : values;
+    const auto most = limits_.grid[static_cast<std::size_t>(loop.dimension)];
+    if (blocks > most) fail("grid", str("a grid has at most ", most, " blocks along ", "xyz"[loop.dimension]));
+    check_coincident(member);
+  }
+
+  void check_coincident(std::size_t member) const {
+    if (!coincident_.at(member))
+      fail("order", str("member ", member, " carries a dependence, so it is not spread over blocks or threads"));
+  }
+
+  void check_copy(const NestSharedCopy& copy) {
+    const auto& reader = statement(copy.statement);
+    const auto id = view_.statements[static_cast<std::size_t>(copy.statement)].id;
+    if (reader_.value_or(copy.statement) != copy.statement) fail("copies", "copies are of the reads of one statement");
+    reader_ = copy.statement;
+    if (copy.read >= static_cast<int>(reader.reads.size()))
+      fail("copies", str("'", id, "' has no read ", copy.read, ", it has ", reader.reads.size()));
+    if (copy.vector > longest_run) fail("copies", str("a thread copies at most ", longest_run, " elements at once"));
+    if (copy.beside > longest_run) fail("copies", str("at most ", longest_run, " threads read beside each other"));
+    if (copy_dimensions(reader, copy.read).empty())
+      fail("copies", str("read ", copy.read, " of '", id, "' cannot be copied: it is not indexed by iterators"));
+    check_vectors(copy);
+  }
+
+  /// Consecutive values of \p index that a block has at once, below the trunk and the loop with copies.
+  std::int64_t tile_of(const NestIndex& index) const {
+    auto result = space_.extent(index);
+    for (const auto& step : nest_.trunk)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index == index)
+        result = std::min(result, loop->digit.step);
+    for (const auto& branch : nest_.branches)
+      for (const auto& loop : branch.loops)
+        if (loop.slots > 0 && loop.digit.index == index) result = std::min(result, loop.digit.step);
+    return result;
+  }
+
+  void check_vectors(const NestSharedCopy& copy) const {
+    if (copy.vector == 1) return;
+    const auto& outer = view_.statements[static_cast<std::size_t>(copy.statement)].outer;
+    const auto of_tile = [&](int iterator) {
+      for (std::size_t m = 0; m < outer.size(); ++m)
+        if (outer[m] == iterator) return tile_of({-1, static_cast<int>(m)});
+      return tile_of({copy.statement, iterator});
+    };
+    for (const auto& dimension : copy_dimensions(statement(copy.statement), copy.read)) {
+      const bool runs = std::any_of(dimension.terms.begin(), dimension.terms.end(),
+                                    [&](const auto& term) { return term.first == copy.run_along; });
+      if (runs && dimension.extent(of_tile) % copy.vector != 0)
+        fail("copies", str("a block copies ", dimension.extent(of_tile), " elements, which are no whole vectors of ",
+                           copy.vector));
+    }
+  }
+
+  const Statement& statement(int number) const {
+    return scop_.statement(view_.statements.at(static_cast<std::size_t>(number)).id);
+  }
+
+  void check_branch(std::size_t number) {
+    part_ = {NestPart::Where::Branch, number};
+    const auto& branch = nest_.branches[number];
+    check_above(number);
+    check_unrolled(branch);
+    std::map<std::pair<int, int>, int> digits;
+    std::array<std::int64_t, 3> threads = {1, 1, 1};
+    for (const auto& loop : branch.loops) {
+      const auto& index = loop.digit.index;
+      if (loop.slots > 0) check_blocks(static_cast<int>(number), loop);
+      if (loop.place == NestPlace::Lanes) check_lanes(branch, loop);
+      if (loop.place == NestPlace::Threads) fail("threads", "only copies that passes make run on all threads as one");
+      if (loop.place != NestPlace::Thread) continue;
+      const auto dimension = static_cast<std::size_t>(loop.dimension);
+      threads[dimension] *= values_of(loop.digit, space_.extent(index));
+      if (threads[dimension] > nest_.launch->block[dimension])
+        fail("threads", str("its loops have ", threads[dimension], " values along ", "xyz"[loop.dimension],
+                            ", and the block has ", nest_.launch->block[dimension], " threads there"));
+      const auto count = ++digits[{index.statement, index.number}];
+      if (count > 2) fail("threads", "an index has two loops on threads, that of warps and that of their threads");
+      if (index.statement < 0) {
+        check_coincident(static_cast<std::size_t>(index.number));
+      } else {
+        check_own_threads(loop, count);
+      }
+    }
+    check_runs(branch);
+  }
+
+  /// A vector is the innermost digit of its index, and only the last one of the index may be partial: buffers have room for it.
+  void check_lanes(const NestBranch& branch, const NestLoop& lanes) const {
+    const auto is_whole = [&](const NestLoop& loop) {
+      return !(loop.digit.index == lanes.digit.index) || loop.place == NestPlace::Lanes ||
+             loop.digit.step % lanes.lanes == 0;
+    };
+    bool whole = lanes.digit.mod == 0 || lanes.digit.mod == lanes.lanes;
+    for (const auto& step : nest_.trunk)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what)) whole = whole && is_whole(*loop);
+    whole = whole && std::all_of(branch.loops.begin(), branch.loops.end(), is_whole);
+    if (!whole) fail("lanes", str("loops over the index of a vector of ", lanes.lanes, " lanes count multiples of it"));
+  }
+
+  std::pair<std::string, std::vector<InnerLoop>> own_loops(int number) const {
+    const auto& entry = view_.statements[static_cast<std::size_t>(number)];
+    return {entry.id, entry.inner};
+  }
+
+  void check_own_threads(const NestLoop& loop, int count) const {
+    const auto& index = loop.digit.index;
+    const auto& [id, inner] = own_loops(index.statement);
+    if (!space_.is_reduced(index)) {
+      if (std::any_of(inner.begin(), inner.end(),
+                      [&](const InnerLoop& own) { return own.iterator == index.number && !own.coincident; }))
+        fail("threads", str("i", index.number, " of '", id, "' carries a dependence, so threads do not share it"));
+      return;
+    }
+    if (!statement(index.statement).write.exact)
+      fail("sums", str("'", id, "' adds where data tell, so threads do not share its reduction over i", index.number));
+    if (loop.dimension != 0 || count > 1) fail("sums", "threads along x share a reduction, by one loop");
+  }
+
+  /// A thread has few neighbouring values of an index.
+  void check_runs(const NestBranch& branch) const {
+    for (const auto& loop : branch.loops)
+      if (loop.place == NestPlace::Thread && !is_warps(branch, loop) && loop.digit.step > longest_run)
+        fail("threads", str("a thread has at most ", longest_run, " neighbouring iterations"));
+  }
+
+  static bool is_warps(const NestBranch& branch, const NestLoop& loop) {
+    const auto loops = thread_loops(branch, loop.digit.index);
+    return loops.size() > 1 && loops.front() == loop;
+  }
+
+  /// The loops that stand above a statement's own: of bands around several statements, then over the blocks that copies are made
+  /// for.
+  void check_above(std::size_t number) const {
+    const auto& branch = nest_.branches[number];
+    std::vector<NestLoop> above;
+    for (const auto& band : space_.bands)
+      for (std::size_t m = 0; m < band.members.size(); ++m) add_shared(band, m, number, above);
+    for (const auto& loop : branch.loops)
+      if (loop.slots > 0) above.push_back(loop);
+    const bool same = above.size() <= branch.loops.size() &&
+                      std::equal(above.begin(), above.end(), branch.loops.begin(),
+                                 [](const NestLoop& a, const NestLoop& b) { return a.digit == b.digit; });
+    if (!same)
+      fail("order",
+           "loops around several statements, then the one with copies, stand in the schedule's order above the "
+           "others of a branch");
+  }
+
+  /// The loops of member \p m of \p band that stand above branch number \p number: all of it, or the digits above its threads.
+  void add_shared(const SharedBand& band, std::size_t m, std::size_t number, std::vector<NestLoop>& above) const {
+    const auto& member = band.members[m];
+    const auto own = loops_over_shared(band, member, number);
+    if (own.empty()) return;
+    const bool on_threads =
+        std::any_of(own.begin(), own.end(), [](const NestLoop& loop) { return loop.place == NestPlace::Thread; });
+    if (!on_threads) {
+      if (own.size() > 1) fail("order", "a loop around several statements is cut only where threads run it");
+      above.push_back(own.front());
+      return;
+    }
+    if (!member.coincident || (m > 0 && !band.permutable))
+      fail("order", "a loop around several statements carries a dependence, so threads do not share it");
+    for (std::size_t other = 0; other < nest_.branches.size(); ++other)
+      if (contains(band.statements, nest_.branches[other].statement) &&
+          !are_alike(loops_over_shared(band, member, other), own))
+        fail("threads", "the statements of a loop around them have it on threads alike");
+    if (adds_statements(band))
+      fail("threads", "passes add statements below a loop around several statements, so threads do not share it");
+    for (const auto& loop : own) {
+      if (loop.place == NestPlace::Thread) return;
+      above.push_back(loop);
+    }
+  }
+
+  std::vector<NestLoop> loops_over_shared(const SharedBand& band, const SharedBand::Member& member,
+                                          std::size_t number) const {
+    std::vector<NestLoop> result;
+    const auto& branch = nest_.branches[number];
+    const auto iterator = member.iterator_of(band, branch.statement);
+    if (iterator < 0) return result;
+    for (const auto& loop : branch.loops)
+      if (loop.digit.index == NestIndex{static_cast<int>(number), iterator}) result.push_back(loop);
+    return result;
+  }
+
+  /// Down to the loop on threads.
+  static bool are_alike(const std::vector<NestLoop>& a, const std::vector<NestLoop>& b) {
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+      if (a[i].place != b[i].place || a[i].dimension != b[i].dimension || a[i].digit.mod != b[i].digit.mod ||
+          a[i].digit.step != b[i].digit.step)
+        return false;
+      if (a[i].place == NestPlace::Thread) return true;
+    }
+    return false;
+  }
+
+  /// Do passes add statements, of copies or of sums, below \p band?
+  bool adds_statements(const SharedBand& band) const {
+    if (reader_ && contains(band.statements, nest_.branches[static_cast<std::size_t>(*reader_)].statement)) return true;
+    return std::any_of(nest_.branches.begin(), nest_.branches.end(), [&](const NestBranch& branch) {
+      return contains(band.statements, branch.statement) &&
+             std::any_of(branch.loops.begin(), branch.loops.end(), [&](const NestLoop& loop) {
+               return loop.place == NestPlace::Thread && space_.is_reduced(loop.digit.index);
+             });
+    });
+  }
+
+  void check_unrolled(const NestBranch& branch) const {
+    bool unrolled = false;
+    for (const auto& loop : branch.loops) {
+      unrolled = unrolled || loop.place == NestPlace::Unrolled;
+      if (unrolled && loop.place == NestPlace::Serial)
+        fail("unrolled", "what stands below an unrolled loop is unrolled, too");
+    }
+  }
+
+  void check_blocks(int number, const NestLoop& loop) {
+    const auto& index = loop.digit.index;
+    const auto& id = view_.statements[static_cast<std::size_t>(number)].id;
+    if (blocks_++ > 0) fail("copies", "one loop has copies");
+    if (!space_.is_reduced(index) || !statement(number).write.exact)
+      fail("copies", str("i", index.number, " of '", id, "' is not reduced, so it is not cut into blocks"));
+    if (loop.slots > most_slots) fail("copies", str("at most ", most_slots, " blocks are in memory at once"));
+    if (reader_.value_or(number) != number) fail("copies", "copies are of what the reduction in blocks reads");
+    if (!reader_) fail("copies", "nothing is copied: a line 'copy ... to shared memory' above the branches says what");
+    const auto range = box(statement(number).domain)[static_cast<std::size_t>(index.number)];
+    if (range.min % loop.digit.step != 0)
+      fail("copies",
+           str("the reduction starts at ", range.min, ", which is not where a block of ", loop.digit.step, " starts"));
+  }
+
+  const Scop& scop_;
+  const ClusterView& view_;
+  const GridLimits& limits_;
+  const NestRefusal& refuse_;
+  const NestSpace space_;
+  const Nest& nest_;
+  std::vector<bool> coincident_;
+  NestPart part_;
+  std::optional<int> reader_;  ///< the statement whose reads are copied
+  int blocks_ = 0;             ///< loops with copies
+  std::set<std::pair<std::string, bool>> kept_;
+};
+
+}  // namespace
+
+void check_kernel_nest(const Scop& scop, const ClusterView& cluster, const Nest& nest, const GridLimits& limits,
+                       const NestRefusal& refuse) {
+  KernelNestCheck(scop, cluster, nest, limits, refuse).run();
+}
+
+void check_kernel_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest,
+                       const GridLimits& limits) {
+  const auto kept = without_idle_loops(kernel_nest_space(scop, cluster), nest);
+  check_kernel_nest(scop, cluster, kept, limits, refusal_in(names, kept));
+}
+
+}  // namespace tc::polyhedral
