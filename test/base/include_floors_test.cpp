@@ -25,7 +25,7 @@ const std::map<std::string, int> floors = {{"base", 0},     {"proto", 0},   {"la
 /// rooms from all.
 const std::map<std::string, std::vector<std::string>> rooms = {
     {"lang", {"syntax", "generic", "interpret", "check"}},
-    {"polyhedral", {"core", "schedule", "map", "map_grid", "nest", "map_cpu", "generate", "laws"}},
+    {"polyhedral", {"core", "schedule", "map", "nest", "spread", "map_grid", "map_cpu", "generate", "laws"}},
     {"halide_bridge", {"infer", "lower", "rewrite", "stmt", "math", "raise", "laws"}},
     {"derive", {"form", "proof", "rules", "search"}},
     {"autodiff", {"terms", "access", "forward", "reverse", "simplify"}},

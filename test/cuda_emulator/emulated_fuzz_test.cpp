@@ -13,13 +13,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <set>
 
+#include "tc/engine/compile/pipeline.h"
+#include "tc/polyhedral/nest/nest_text.h"
 #include "test/cuda_emulator/device_program.h"
 #include "test/cuda_emulator/units/unit_nests.h"
 #include "test/support/from_environment.h"
 #include "test/support/fuzz_settings.h"
+#include "test/support/random/nest_moves.h"
 #include "test/support/random/random_loops.h"
 
 namespace tc::test {
@@ -49,9 +53,36 @@ std::optional<std::string> random_unit_nest(const std::shared_ptr<const engine::
   return unit_nest(function, arguments, options, tiles);
 }
 
-/// Of the kernels that were run, how many there are, how many copy asynchronously and how many use units.
+/// Lets \p options name a nest near that of a kernel of \p function, moved at random; false where the laws allow none of
+/// those that are tried.
+bool take_moved_nest(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+                     engine::CompileOptions& options, std::uint64_t seed) {
+  auto result = std::make_shared<std::map<std::string, std::string>>();
+  auto find = [result, seed](engine::CompileState& state) {
+    if (state.launches.empty()) return;
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const auto& launch = state.launches.front();
+    for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+      for (int count = 0; count < 4; ++count) {
+        const auto& nests = launch.grid().nests.at(i);
+        const auto nest = moved_nest(nests.space, nests.nest, random);
+        if (nest == nests.nest || !is_allowed(*launch.scop, launch.clusters[i], nest, *state.target.grid)) continue;
+        const auto text = to_string(nest, polyhedral::nest_names(*launch.scop, launch.clusters[i]));
+        result->emplace(state.launches.size() > 1 ? "nest.0" : "nest", text);
+        return;
+      }
+  };
+  engine::map_launches(function,
+                       engine::make_arguments(*function, arguments.input_specs(), arguments.output_specs(), options),
+                       options, find, engine::Phase::Choose);
+  options.stages.replace.insert(result->begin(), result->end());
+  return !result->empty();
+}
+
+/// Of the kernels that were run, how many there are, how many copy asynchronously, how many use units and how many have a nest
+/// that no mapping was chosen for.
 struct Kernels {
-  int all = 0, asynchronous = 0, units = 0;
+  int all = 0, asynchronous = 0, units = 0, moved = 0;
 
   void count(const DeviceProgram& program) {
     const std::string head = "__global__";
@@ -87,14 +118,16 @@ TEST(EmulatedPrograms, AgreeWithTheInterpreter) {
         if (program.whole_tiles && program.seed % 4 != 0)
           if (auto nest = random_unit_nest(function, arguments, options, program.seed))
             options.stages.replace["nest"] = *nest;
+        if (options.stages.replace.empty() && program.seed % 2 == 0)
+          kernels.moved += take_moved_nest(function, arguments, options, program.seed);
         auto compiled = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
         kernels.count(compiled);
         return emulated_mismatch(compiled, *function, arguments, {program.seed + 1, program.seed + 2},
                                  reference(*function, arguments));
       },
       programs);
-  std::printf("%d kernels, %d of them with asynchronous copies, %d with matrix units\n", kernels.all,
-              kernels.asynchronous, kernels.units);
+  std::printf("%d kernels, %d of them with asynchronous copies, %d with matrix units, %d by moved nests\n", kernels.all,
+              kernels.asynchronous, kernels.units, kernels.moved);
   if (kernels.all >= static_cast<int>(usual_programs)) {
     EXPECT_GE(kernels_for_one_asynchronous * kernels.asynchronous, kernels.all)
         << "too few kernels whose copies run ahead";

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 
 namespace tc::polyhedral {

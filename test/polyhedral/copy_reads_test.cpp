@@ -3,7 +3,7 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
-#include "tc/polyhedral/map_grid/spread/grid_tree.h"
+#include "tc/polyhedral/spread/grid_tree.h"
 #include "test/polyhedral/block_passes_fixture.h"
 #include "test/support/rejects.h"
 #include "test/support/simulate.h"

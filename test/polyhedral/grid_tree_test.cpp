@@ -1,10 +1,10 @@
-#include "tc/polyhedral/map_grid/spread/grid_tree.h"
+#include "tc/polyhedral/spread/grid_tree.h"
 
-#include "tc/polyhedral/map_grid/spread/branch_loops.h"
-#include "tc/polyhedral/map_grid/spread/grid_loops.h"
-#include "tc/polyhedral/map_grid/spread/spread_over_threads.h"
-#include "tc/polyhedral/map_grid/spread/spread_statement.h"
-#include "tc/polyhedral/map_grid/spread/tile_members.h"
+#include "tc/polyhedral/spread/branch_loops.h"
+#include "tc/polyhedral/spread/grid_loops.h"
+#include "tc/polyhedral/spread/spread_over_threads.h"
+#include "tc/polyhedral/spread/spread_statement.h"
+#include "tc/polyhedral/spread/tile_members.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 
 namespace tc::polyhedral {

@@ -3,9 +3,9 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/generate/generate.h"
 #include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/polyhedral/map_grid/barriers.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
-#include "tc/polyhedral/map_grid/spread/grid_tree.h"
+#include "tc/polyhedral/spread/grid_tree.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/rejects.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/schedule_builder.h"
 #include "test/support/scop_builder.h"

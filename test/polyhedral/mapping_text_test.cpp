@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/map/mapping.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <optional>
 #include <random>
 #include <string>
 
@@ -10,11 +9,8 @@
 #include "tc/options/mapping_options.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/laws/verify.h"
-#include "tc/polyhedral/map_grid/check_kernel_nest.h"
 #include "tc/polyhedral/map_grid/grid_passes.h"
 #include "tc/polyhedral/map_grid/map_to_grid.h"
-#include "tc/polyhedral/nest/check_nest.h"
-#include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/schedule.h"
@@ -22,6 +18,7 @@
 #include "tc/strategy/grid/grid_candidates.h"
 #include "tc/strategy/grid_price/thread_spread.h"
 #include "test/support/from_environment.h"
+#include "test/support/random/nest_moves.h"
 #include "test/support/random/random_scop.h"
 #include "test/support/scops.h"
 
@@ -144,120 +141,6 @@ std::vector<Drawn> draw(const polyhedral::ClusteredScop& scop, std::size_t i, co
   return result;
 }
 
-/// Moves of a nest: digits are cut, loops change places with their neighbours, are unrolled or no longer.
-class NestMoves {
- public:
-  NestMoves(const polyhedral::NestSpace& space, Nest nest, std::mt19937& random)
-      : space_(space), nest_(std::move(nest)), random_(random) {}
-
-  Nest run() {
-    for (int move = between(1, 4, random_); move > 0; --move) {
-      auto& branch = nest_.branches[random_() % nest_.branches.size()];
-      switch (random_() % 6) {
-        case 0:
-          cut_tile();
-          break;
-        case 1:
-          swap_tiles();
-          break;
-        case 2:
-        case 3:
-          cut(branch.loops);
-          break;
-        case 4:
-          swap(branch.loops);
-          break;
-        default:
-          unroll(branch.loops);
-      }
-    }
-    return without_idle_loops(space_, nest_);
-  }
-
- private:
-  std::int64_t values(const polyhedral::NestLoop& loop) const {
-    return values_of(loop.digit, space_.extent(loop.digit.index));
-  }
-
-  std::optional<std::size_t> some_tile() {
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < nest_.trunk.size(); ++i)
-      if (std::holds_alternative<polyhedral::NestLoop>(nest_.trunk[i].what)) found.push_back(i);
-    if (found.empty()) return std::nullopt;
-    return found[random_() % found.size()];
-  }
-
-  /// n/8 on grid.x      n/32 on grid.x  n%32/8
-  void cut_tile() {
-    const auto at = some_tile();
-    if (!at) return;
-    auto outer = std::get<polyhedral::NestLoop>(nest_.trunk[*at].what);
-    auto inner = loop_over(outer.digit.index, outer.digit.step * between(2, 4, random_), outer.digit.step);
-    outer.digit.step = inner.digit.mod;
-    if (outer.digit.mod > 0 && outer.digit.mod <= outer.digit.step) return;
-    nest_.trunk[*at].what = outer;
-    nest_.trunk.insert(nest_.trunk.begin() + static_cast<std::ptrdiff_t>(*at) + 1, {inner});
-  }
-
-  void swap_tiles() {
-    const auto at = some_tile();
-    if (!at || *at + 1 >= nest_.trunk.size()) return;
-    auto *one = std::get_if<polyhedral::NestLoop>(&nest_.trunk[*at].what),
-         *other = std::get_if<polyhedral::NestLoop>(&nest_.trunk[*at + 1].what);
-    if (one && other && !(one->digit.index == other->digit.index)) std::swap(*one, *other);
-  }
-
-  void cut(std::vector<polyhedral::NestLoop>& loops) {
-    if (loops.empty()) return;
-    const auto at = random_() % loops.size();
-    auto loop = loops[at];
-    const bool is_plain = loop.place == polyhedral::NestPlace::Serial || loop.place == polyhedral::NestPlace::Unrolled;
-    if (!is_plain || loop.slots > 0 || values(loop) < 3) return;
-    const auto step = loop.digit.step * between(2, static_cast<int>(values(loop)) - 1, random_);
-    auto outer = loop;
-    outer.digit.step = loop.digit.mod = step;
-    outer.place = random_() % 2 ? loop.place : polyhedral::NestPlace::Serial;
-    loops[at] = loop;
-    loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(at), outer);
-  }
-
-  /// Members of the outer band change places with any loop; all orders of theirs are the program's.
-  void swap(std::vector<polyhedral::NestLoop>& loops) {
-    if (loops.size() < 2) return;
-    const auto at = random_() % (loops.size() - 1);
-    auto &one = loops[at], &other = loops[at + 1];
-    if (one.digit.index == other.digit.index) return;
-    if (one.digit.index.statement < 0 || other.digit.index.statement < 0) std::swap(one, other);
-  }
-
-  void unroll(std::vector<polyhedral::NestLoop>& loops) {
-    if (loops.empty()) return;
-    auto& place = loops[random_() % loops.size()].place;
-    if (place == polyhedral::NestPlace::Serial)
-      place = polyhedral::NestPlace::Unrolled;
-    else if (place == polyhedral::NestPlace::Unrolled)
-      place = polyhedral::NestPlace::Serial;
-  }
-
-  const polyhedral::NestSpace& space_;
-  Nest nest_;
-  std::mt19937& random_;
-};
-
-/// Does the program allow \p nest?
-bool is_allowed(const Scop& scop, const ClusterView& cluster, const Nest& nest) {
-  const auto names = polyhedral::nest_names(scop, cluster);
-  try {
-    const auto read = polyhedral::parse_nest(to_string(nest, names), names);
-    EXPECT_EQ(read, nest) << to_string(nest, names);
-    polyhedral::check_nest(scop, cluster, names, read);
-    polyhedral::check_kernel_nest(scop, cluster, names, read, *target.grid);
-    return true;
-  } catch (const OptionsError&) {
-    return false;
-  }
-}
-
 /// The kernel of \p part by \p nest; the laws hold behind each pass.
 polyhedral::GridKernel verified_kernel(const Scop& part, const Nest& nest) {
   polyhedral::GridCluster cluster(part, kernel_nest_space(part, polyhedral::cluster_views(part).at(0)), nest,
@@ -304,8 +187,8 @@ TEST(RandomGridNests, BecomeKernelsThatKeepTheLaws) {
              const auto start = nest_of(space, drawn.mapping);
              const auto part = polyhedral::kernel_parts(scop).at(i);
              for (int variant = 0; variant < 3; ++variant) {
-               const auto nest = variant == 0 ? start : NestMoves(space, start, random).run();
-               const bool allowed = is_allowed(scop.scop, scop.clusters[i], nest);
+               const auto nest = variant == 0 ? start : test::moved_nest(space, start, random);
+               const bool allowed = test::is_allowed(scop.scop, scop.clusters[i], nest, *target.grid);
                EXPECT_TRUE(allowed || drawn.is_random || nest != start) << shown;
                if (!allowed) continue;
                ++made;

@@ -213,9 +213,8 @@ std::string print_parts(const LaunchState& launch) {
 }
 
 std::string print_mapped(const LaunchState& launch) {
-  return print_choice(launch) + "\n" + print_kernels(launch, [](const KernelState& part) {
-           return polyhedral::print_block(part.kernel->scop.schedule);
-         });
+  return print_kernels(launch,
+                       [](const KernelState& part) { return polyhedral::print_block(part.kernel->scop.schedule); });
 }
 
 std::string extents(const std::array<std::int64_t, 3>& sizes) { return str(sizes[0], "x", sizes[1], "x", sizes[2]); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::halide_bridge {
 namespace {

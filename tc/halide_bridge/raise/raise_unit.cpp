@@ -9,7 +9,7 @@
 #include "tc/halide_bridge/raise/ast_loop.h"
 #include "tc/halide_bridge/raise/raise_value.h"
 #include "tc/halide_bridge/stmt/function_call.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::halide_bridge {
 namespace {

@@ -7,7 +7,7 @@
 #include "tc/polyhedral/core/schedule_walk.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/barriers.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -10,7 +10,7 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/marks.h"
 #include "tc/polyhedral/core/pairs.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 /// Barriers are instances that an extension node adds to a schedule; they belong to no statement.
 namespace tc::polyhedral {

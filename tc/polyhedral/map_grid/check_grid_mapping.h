@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::polyhedral {

@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/matrix_unit.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/thread_loops.h"
 
 namespace tc::polyhedral {
@@ -57,7 +58,7 @@ class UnitCheck {
   const NestLoop* thread_loop(int dimension, std::int64_t step, std::int64_t values) const {
     for (const auto& loop : branch_.loops)
       if (loop.place == NestPlace::Thread && loop.dimension == dimension && loop.digit.step == step &&
-          loop.digit.index.statement < 0 && loop.digit.mod == step * values)
+          loop.digit.index.statement < 0 && values_of(loop.digit, space_.extent(loop.digit.index)) == values)
         return &loop;
     return nullptr;
   }

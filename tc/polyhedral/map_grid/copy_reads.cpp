@@ -10,10 +10,10 @@
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/surround.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
-#include "tc/polyhedral/map_grid/spread/spread_statement.h"
+#include "tc/polyhedral/spread/spread_statement.h"
 
 namespace tc::polyhedral {
 namespace {

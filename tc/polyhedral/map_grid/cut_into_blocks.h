@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
 
 namespace tc::polyhedral {
 

@@ -6,9 +6,9 @@
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "tc/polyhedral/map_grid/map_to_grid.h"
 #include "tc/polyhedral/map_grid/promote_in_block.h"
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
-#include "tc/polyhedral/map_grid/spread/grid_tree.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
+#include "tc/polyhedral/spread/grid_tree.h"
 
 namespace tc::polyhedral {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/spread/grid_tree.h"
+#include "tc/polyhedral/spread/grid_tree.h"
 
 namespace tc::polyhedral {
 

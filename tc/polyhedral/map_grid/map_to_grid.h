@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/nest/nest.h"
 #include "tc/polyhedral/nest/nest_space.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 

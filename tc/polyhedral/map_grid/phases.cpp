@@ -6,7 +6,7 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/barriers.h"
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
 
 /// Software pipelining: copies are made while the threads compute with those of an earlier block.
 namespace tc::polyhedral {

@@ -8,7 +8,7 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map/contract.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 

@@ -2,8 +2,8 @@
 
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/map/mapping.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
 #include "tc/polyhedral/nest/nest.h"
 #include "tc/polyhedral/nest/nest_space.h"
 

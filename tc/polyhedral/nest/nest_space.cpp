@@ -2,7 +2,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/instances.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 
 namespace tc::polyhedral {
 

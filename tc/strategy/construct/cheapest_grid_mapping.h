@@ -2,7 +2,7 @@
 
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/options.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/grid_price/grid_price.h"
 #include "tc/strategy/price/priced_cluster.h"

@@ -4,7 +4,7 @@
 
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/options.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::strategy {

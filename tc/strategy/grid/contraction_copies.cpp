@@ -6,7 +6,7 @@
 #include "tc/base/count_product.h"
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/core/indirect_reads.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/strategy/cost/vector_runs.h"
 #include "tc/strategy/grid/block_threads.h"
 #include "tc/strategy/grid/copy_gathers.h"

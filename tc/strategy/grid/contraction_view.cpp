@@ -2,7 +2,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/indirect_reads.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/grid/copy_gathers.h"
 

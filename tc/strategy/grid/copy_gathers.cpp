@@ -7,7 +7,7 @@
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/strategy/cost/vector_runs.h"
 
 namespace tc::strategy {

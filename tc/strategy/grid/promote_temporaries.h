@@ -5,7 +5,7 @@
 
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/options.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 
 namespace tc::strategy {
 

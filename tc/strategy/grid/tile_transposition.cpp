@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tc/polyhedral/core/instances.h"
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/strategy/cost/vector_runs.h"
 #include "tc/strategy/grid/block_threads.h"
 #include "tc/strategy/grid/spread_over_grid.h"

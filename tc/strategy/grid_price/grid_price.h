@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/strategy/grid_price/block_counts.h"
 #include "tc/strategy/grid_price/grid_rates.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tc/base/matrix_unit.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/nest/nest.h"
 #include "tc/strategy/price/priced_cluster.h"
 

@@ -7,6 +7,9 @@
 
 namespace tc::polyhedral {
 
+/// The dimensions of a grid and of a block.
+inline constexpr const char* axes[] = {"x", "y", "z"};
+
 /// A second digit of a loop: iteration m is in the warps number floor(m / run) mod count along `dimension`. -1: there is
 /// none.
 struct WarpDigit {

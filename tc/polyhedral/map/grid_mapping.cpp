@@ -1,10 +1,9 @@
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map/grid_mapping.h"
 
 #include <algorithm>
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/map/decision_text.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -72,9 +71,9 @@ std::string describe_limits(const GridClusterMapping& cluster) {
 }
 
 /// Reads one part of a line into \p cluster.
-class PartReader {
+class GridPartReader {
  public:
-  PartReader(DecisionWords& words, GridClusterMapping& cluster) : words_(words), cluster_(cluster) {}
+  GridPartReader(DecisionWords& words, GridClusterMapping& cluster) : words_(words), cluster_(cluster) {}
 
   void read() {
     if (auto id = words_.name_before_colon(); !id.empty()) return statement_part(id);
@@ -229,7 +228,7 @@ GridMapping parse_grid_mapping(const std::string& text) {
   GridMapping result;
   read_decision(
       text, [&](std::size_t) { result.clusters.emplace_back(); },
-      [&](DecisionWords& words) { PartReader(words, result.clusters.back()).read(); });
+      [&](DecisionWords& words) { GridPartReader(words, result.clusters.back()).read(); });
   return result;
 }
 

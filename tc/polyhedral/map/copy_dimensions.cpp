@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 
 #include <algorithm>
 #include <cstdlib>

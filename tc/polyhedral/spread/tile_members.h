@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/map_grid/spread/grid_loops.h"
 #include "tc/polyhedral/nest/nest.h"
+#include "tc/polyhedral/spread/grid_loops.h"
 
 namespace tc::polyhedral {
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/branch_loops.h"
+#include "tc/polyhedral/spread/branch_loops.h"
 
 #include <algorithm>
 #include <optional>

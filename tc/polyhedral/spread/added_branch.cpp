@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/added_branch.h"
+#include "tc/polyhedral/spread/added_branch.h"
 
 #include <algorithm>
 

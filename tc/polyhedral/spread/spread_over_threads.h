@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/polyhedral/map_grid/spread/spread_statement.h"
+#include "tc/polyhedral/spread/spread_statement.h"
 
 namespace tc::polyhedral {
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/thread_digits.h"
+#include "tc/polyhedral/spread/thread_digits.h"
 
 #include "tc/base/ceil_div.h"
 #include "tc/polyhedral/core/cluster_view.h"

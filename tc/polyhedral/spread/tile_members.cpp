@@ -1,10 +1,10 @@
-#include "tc/polyhedral/map_grid/spread/tile_members.h"
+#include "tc/polyhedral/spread/tile_members.h"
 
 #include <algorithm>
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/loops.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

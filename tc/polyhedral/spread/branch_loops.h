@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
-#include "tc/polyhedral/map_grid/spread/grid_loops.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
+#include "tc/polyhedral/spread/grid_loops.h"
 
 namespace tc::polyhedral {
 

@@ -7,9 +7,9 @@
 
 #include "tc/base/matrix_unit.h"
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
-#include "tc/polyhedral/map_grid/spread/grid_loops.h"
 #include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
+#include "tc/polyhedral/spread/grid_loops.h"
 
 namespace tc::polyhedral {
 

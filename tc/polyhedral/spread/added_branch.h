@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
 #include "tc/polyhedral/nest/nest.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
 
 namespace tc::polyhedral {
 

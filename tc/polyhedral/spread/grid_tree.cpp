@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/grid_tree.h"
+#include "tc/polyhedral/spread/grid_tree.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 #include "tc/polyhedral/core/isolate.h"
 #include "tc/polyhedral/core/loops.h"
 #include "tc/polyhedral/core/marks.h"
-#include "tc/polyhedral/map_grid/spread/spread_over_threads.h"
-#include "tc/polyhedral/map_grid/spread/tile_members.h"
+#include "tc/polyhedral/spread/spread_over_threads.h"
+#include "tc/polyhedral/spread/tile_members.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/spread_statement.h"
+#include "tc/polyhedral/spread/spread_statement.h"
 
 #include <algorithm>
 
@@ -7,9 +7,9 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/loops.h"
 #include "tc/polyhedral/core/marks.h"
-#include "tc/polyhedral/map_grid/spread/branch_loops.h"
-#include "tc/polyhedral/map_grid/spread/thread_digits.h"
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/branch_loops.h"
+#include "tc/polyhedral/spread/thread_digits.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {

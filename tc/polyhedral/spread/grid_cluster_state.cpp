@@ -1,8 +1,8 @@
-#include "tc/polyhedral/map_grid/spread/grid_cluster_state.h"
+#include "tc/polyhedral/spread/grid_cluster_state.h"
 
 #include <utility>
 
-#include "tc/polyhedral/map_grid/spread/added_branch.h"
+#include "tc/polyhedral/spread/added_branch.h"
 
 namespace tc::polyhedral {
 

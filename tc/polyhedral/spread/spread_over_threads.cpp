@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/spread_over_threads.h"
+#include "tc/polyhedral/spread/spread_over_threads.h"
 
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/cluster_view.h"

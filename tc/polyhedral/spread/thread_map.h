@@ -8,9 +8,6 @@
 /// Where the instances of a kernel run: parameters of its schedule name the coordinates of blocks and threads.
 namespace tc::polyhedral {
 
-/// The dimensions of a grid and of a block.
-inline constexpr const char* axes[] = {"x", "y", "z"};
-
 /// "block_x", "block_y", "block_z" and "thread_x", "thread_y", "thread_z".
 std::string block_name(int dimension);
 std::string thread_name(int dimension);

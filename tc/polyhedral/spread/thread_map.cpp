@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/thread_map.h"
+#include "tc/polyhedral/spread/thread_map.h"
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -35,8 +35,8 @@ isl::union_map shared_memory(const Scop& scop, const Statement& statement, const
 
 }  // namespace
 
-std::string block_name(int dimension) { return str("block_", axes[dimension]); }
-std::string thread_name(int dimension) { return str("thread_", axes[dimension]); }
+std::string block_name(int dimension) { return str("block_", "xyz"[dimension]); }
+std::string thread_name(int dimension) { return str("thread_", "xyz"[dimension]); }
 
 isl::union_set equal_to(const isl::union_pw_aff& value, const std::string& name) {
   auto ctx = value.ctx();

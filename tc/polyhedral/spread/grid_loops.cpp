@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_grid/spread/grid_loops.h"
+#include "tc/polyhedral/spread/grid_loops.h"
 
 #include <algorithm>
 #include <utility>
