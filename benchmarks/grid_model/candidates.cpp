@@ -8,6 +8,9 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/polyhedral/map_grid/check_kernel_nest.h"
+#include "tc/polyhedral/nest/nest_text.h"
+#include "tc/strategy/construct/kernel_moves.h"
 #include "tc/strategy/grid_price/grid_price.h"
 
 using namespace tc;
@@ -158,6 +161,23 @@ Chosen chosen(const PricedProgram& program, const Target& target, const Candidat
   return *result;
 }
 
+std::vector<Descent> descents_of(const engine::CompileState& state, const engine::LaunchState& launch) {
+  std::vector<Descent> result;
+  const auto bodies = engine::body_operations(*state.program);
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+    const auto& cluster = launch.clusters[i];
+    const strategy::PricedCluster prices(*launch.scop, cluster, state.target, bodies);
+    const auto& nest = launch.grid().nests.at(i).nest;
+    const auto found = strategy::descend_kernel(prices, nest, [&](const polyhedral::Nest& beside) {
+      return polyhedral::is_realisable_kernel(*launch.scop, cluster, beside, *state.target.grid);
+    });
+    const auto names = polyhedral::nest_names(*launch.scop, cluster);
+    result.push_back({to_string(found.nest, names), to_string(nest, names), found.price.seconds,
+                      strategy::grid_price(prices, nest).seconds});
+  }
+  return result;
+}
+
 std::string text_of(const std::vector<polyhedral::GridMapping>& mappings) {
   std::vector<std::string> lines;
   for (const auto& mapping : mappings) lines.push_back(one_line(to_string(mapping)));
@@ -165,6 +185,20 @@ std::string text_of(const std::vector<polyhedral::GridMapping>& mappings) {
 }
 
 }  // namespace
+
+std::vector<Descent> descents(const PricedProgram& program, const Target& target) {
+  auto function = engine::define(program.text).functions.back();
+  const auto how = options_of(target, {});
+  auto result = std::make_shared<std::vector<Descent>>();
+  engine::map_launches(
+      function, engine::make_arguments(*function, program.inputs, {}, how), how,
+      [result](engine::CompileState& state) {
+        for (const auto& launch : state.launches)
+          for (auto& each : descents_of(state, launch)) result->push_back(std::move(each));
+      },
+      engine::Phase::Choose);
+  return *result;
+}
 
 Candidate random_candidate(const PricedProgram& program, const Target& target, std::mt19937_64& random) {
   Candidate result{"construct=rules", "", ""};

@@ -3,6 +3,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "../price_model/programs.h"
 #include "tc/base/target.h"
@@ -20,6 +21,13 @@ Candidate random_candidate(const PricedProgram& program, const tc::Target& targe
 
 /// \p candidate with its mapping and price. Throws Error where it is none of \p program.
 Candidate price_candidate(const PricedProgram& program, const tc::Target& target, const Candidate& candidate);
+
+/// A kernel of a program: the nest that is chosen by default, and the one that a descent by moves finds from it.
+struct Descent {
+  std::string nest, chosen;
+  double seconds = 0, chosen_seconds = 0;  ///< by price
+};
+std::vector<Descent> descents(const PricedProgram& program, const tc::Target& target);
 
 /// The code of \p candidate; null where it cannot be carried out.
 std::shared_ptr<const tc::engine::Executable> compile_candidate(const PricedProgram& program, const tc::Target& target,

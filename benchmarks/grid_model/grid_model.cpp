@@ -6,6 +6,7 @@
 //   grid_model turns PROGRAM LOCK                 what rules choose and what is chosen by price, measured in turns
 //   grid_model choices PROGRAM                    the same, priced only, and the milliseconds of each choice
 //   grid_model draw PROGRAM COUNT SEED            the same candidates with their prices only, for cuda:sm_90: no GPU is needed
+//   grid_model descend PROGRAM                    each kernel's nest and price, and those that moves of nests lead to
 //   grid_model price PROGRAM < LINES              lines of "measure" with the price of today
 //   grid_model code PROGRAM < LINES               the same lines with registers and spills of each kernel, compiled
 
@@ -131,6 +132,13 @@ void draw(const PricedProgram& program, int count, std::uint64_t seed) {
     print(program, candidate, candidate.price, "");
 }
 
+void descend(const PricedProgram& program) {
+  for (const auto& found : descents(program, Target::parse("cuda:sm_90")))
+    std::printf("%-24s %9.2f us, %.3f of it by\n%s\nin place of\n%s\n", program.name.c_str(),
+                found.chosen_seconds * 1e6, found.seconds / found.chosen_seconds, found.nest.c_str(),
+                found.chosen.c_str());
+}
+
 void price_lines(const PricedProgram& program) {
   const auto target = Target::parse("cuda:sm_90");
   for (std::string line; std::getline(std::cin, line);) {
@@ -172,6 +180,7 @@ int main(int argc, char** argv) {
         measure(program, std::stoi(words[2]), std::stoull(words[3]), words[4]);
       if (words[0] == "turns" && words.size() == 3) turns(program, words[2]);
       if (words[0] == "choices") print_choices(program);
+      if (words[0] == "descend") descend(program);
       if (words[0] == "draw" && words.size() == 4) draw(program, std::stoi(words[2]), std::stoull(words[3]));
       if (words[0] == "price") price_lines(program);
       if (words[0] == "code") code_lines(program);

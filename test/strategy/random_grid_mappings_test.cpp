@@ -14,6 +14,7 @@
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/schedule.h"
+#include "tc/strategy/construct/kernel_moves.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/grid_candidates.h"
 #include "tc/strategy/grid_price/thread_spread.h"
@@ -187,7 +188,10 @@ TEST(RandomGridNests, BecomeKernelsThatKeepTheLaws) {
              const auto start = nest_of(space, drawn.mapping);
              const auto part = polyhedral::kernel_parts(scop).at(i);
              for (int variant = 0; variant < 3; ++variant) {
-               const auto nest = variant == 0 ? start : test::moved_nest(space, start, random);
+               const auto beside = variant == 2 ? kernels_beside(space, start) : std::vector<Nest>{};
+               const auto nest = variant == 0     ? start
+                                 : beside.empty() ? test::moved_nest(space, start, random)
+                                                  : beside[random() % beside.size()];
                const bool allowed = test::is_allowed(scop.scop, scop.clusters[i], nest, *target.grid);
                EXPECT_TRUE(allowed || drawn.is_random || nest != start) << shown;
                if (!allowed) continue;

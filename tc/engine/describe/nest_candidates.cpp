@@ -1,17 +1,20 @@
 #include "tc/engine/describe/nest_candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/polyhedral/map_cpu/check_cpu_nest.h"
 #include "tc/polyhedral/map_cpu/ragged_lanes.h"
+#include "tc/polyhedral/map_grid/check_kernel_nest.h"
 #include "tc/polyhedral/nest/nest_line.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/nest/nest_text.h"
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/construct/construct.h"
+#include "tc/strategy/construct/kernel_moves.h"
 #include "tc/strategy/construct/nest_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 
@@ -107,6 +110,25 @@ class ClusterNests {
     for (const auto& found :
          strategy::cheapest_grid_candidates(scop_, cluster_, state_.target, state_.mapping, bodies_, count))
       add(nest_of(prices.nests, found.mapping), found.price);
+    add_beside_kernel(prices, chosen, count / 4);
+  }
+
+  /// The same for a kernel: tiles, threads, runs and steps that no mapping was tried with.
+  void add_beside_kernel(const strategy::PricedCluster& prices, const polyhedral::Nest& nest, std::size_t count) {
+    const auto is_allowed = [&](const polyhedral::Nest& each) {
+      return polyhedral::is_realisable_kernel(scop_, cluster_, each, *state_.target.grid);
+    };
+    const auto best = strategy::descend_kernel(prices, nest, is_allowed);
+    std::vector<strategy::PricedKernel> found{best};
+    for (auto& beside : strategy::kernels_beside(prices.nests, best.nest)) {
+      const auto price = grid_price(prices, beside);
+      if (std::isfinite(price.seconds)) found.push_back({std::move(beside), price});
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.price.seconds < b.price.seconds; });
+    if (found.size() > count) found.resize(count);
+    for (const auto& each : found)
+      if (is_allowed(each.nest)) add(each.nest, each.price);
   }
 
   const CompileState& state_;

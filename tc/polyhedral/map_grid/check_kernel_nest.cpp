@@ -347,6 +347,16 @@ void check_kernel_nest(const Scop& scop, const ClusterView& cluster, const Nest&
   KernelNestCheck(scop, cluster, nest, limits, refuse).run();
 }
 
+bool is_realisable_kernel(const Scop& scop, const ClusterView& cluster, const Nest& nest, const GridLimits& limits) {
+  try {
+    check_kernel_nest(scop, cluster, nest, limits,
+                      [](const NestPart&, const std::string&, const std::string& why) { throw OptionsError(why); });
+    return true;
+  } catch (const OptionsError&) {
+    return false;
+  }
+}
+
 void check_kernel_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest,
                        const GridLimits& limits) {
   const auto kept = without_idle_loops(kernel_nest_space(scop, cluster), nest);

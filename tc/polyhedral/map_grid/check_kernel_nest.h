@@ -16,6 +16,9 @@ namespace tc::polyhedral {
 void check_kernel_nest(const Scop& scop, const ClusterView& cluster, const Nest& nest, const GridLimits& limits,
                        const NestRefusal& refuse);
 
+/// Does check_kernel_nest() let \p nest pass?
+bool is_realisable_kernel(const Scop& scop, const ClusterView& cluster, const Nest& nest, const GridLimits& limits);
+
 /// The same; throws OptionsError that shows the line and names the law.
 void check_kernel_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest,
                        const GridLimits& limits);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tc/base/ceil_div.h"
+#include "tc/polyhedral/nest/idle_loops.h"
 
 namespace tc::strategy {
 namespace {
@@ -74,9 +74,9 @@ class SpreadReader {
   void add_tiles(const NestLoop& loop) {
     auto* it = iterator_of(loop.digit.index);
     if (!it) return;
+    const auto tiles = polyhedral::values_of(loop.digit, it->extent);
     it->tile = std::min(loop.digit.step, it->extent);
-    const auto tiles = ceil_div(it->extent, it->tile);
-    it->tiles = static_cast<double>(tiles) / static_cast<double>(blocks_of(loop, tiles));
+    it->tiles *= static_cast<double>(tiles) / static_cast<double>(blocks_of(loop, tiles));
     if (loop.place == NestPlace::Grid) it->grid = loop.dimension;
   }
 
@@ -161,7 +161,8 @@ KernelShape kernel_shape(const PricedCluster& cluster, const Nest& nest) {
   for (const auto& step : nest.trunk)
     if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->place == NestPlace::Grid) {
       const auto extent = static_cast<std::int64_t>(cluster.extent[static_cast<std::size_t>(loop->digit.index.number)]);
-      result.grid[static_cast<std::size_t>(loop->dimension)] = blocks_of(*loop, ceil_div(extent, loop->digit.step));
+      result.grid[static_cast<std::size_t>(loop->dimension)] =
+          blocks_of(*loop, polyhedral::values_of(loop->digit, extent));
     }
   return result;
 }
