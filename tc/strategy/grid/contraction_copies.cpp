@@ -119,7 +119,7 @@ std::int64_t held_bytes(const ContractionView& view, const GridClusterMapping& m
   std::int64_t total = 0;
   for (const auto& copy : mapping.copies)
     if (copy.way == GridCopy::Way::Registers) total += block_bytes(view, mapping, copy.read);
-  return total / (mapping.block[0] * mapping.block[1]);
+  return total / (mapping.block[0] * mapping.block[1] * mapping.block[2]);
 }
 
 /// What the copies take with \p slots blocks at once.

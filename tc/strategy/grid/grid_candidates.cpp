@@ -7,6 +7,7 @@
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/spread_over_grid.h"
 #include "tc/strategy/grid/tile_contraction.h"
+#include "tc/strategy/grid/tile_plane.h"
 #include "tc/strategy/grid/tile_units.h"
 
 namespace tc::strategy {
@@ -125,6 +126,16 @@ std::vector<GridClusterMapping> by_units(const ContractionView& view) {
   return result;
 }
 
+/// Planes of columns: rows of a thread, threads along rows, and planes.
+std::vector<GridClusterMapping> planes(const ContractionView& view) {
+  std::vector<GridClusterMapping> result;
+  for (std::int64_t run : {4, 8, 16})
+    for (std::int64_t threads : {1, 2, 4, 8})
+      for (std::int64_t count : {1, 2, 4})
+        if (auto mapping = tile_plane(view, {run, threads, count})) add(result, *mapping);
+  return result;
+}
+
 /// \p mapping of rows with whole warps along x, and without loops along y, which has one thread.
 GridClusterMapping with_whole_warps(GridClusterMapping mapping, const GridLimits& limits) {
   mapping.block[0] = round_up(mapping.block[0], limits.warp_size);
@@ -160,6 +171,8 @@ std::vector<GridClusterMapping> grid_candidates(const Scop& scop, const ClusterV
   if (view) result = products(*view);
   if (view)
     for (const auto& mapping : by_units(*view)) add(result, mapping);
+  if (view)
+    for (const auto& mapping : planes(*view)) add(result, mapping);
   if (view && tile_contraction(*view)) return result;
   for (auto along : {ThreadsAlong::Members, ThreadsAlong::Rows}) {
     add_threads(scop, cluster, limits, options, along, result);
