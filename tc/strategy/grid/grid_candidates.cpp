@@ -40,6 +40,11 @@ constexpr std::pair<std::int64_t, std::int64_t> tiles_of_warps[] = {{64, 64}, {6
                                                                      {4, 1}, {1, 2}, {2, 1}, {1, 1}};
 /// Groups of warps of a block, along rows and along columns.
 constexpr std::pair<std::int64_t, std::int64_t> groups_of_blocks[] = {{2, 1}, {1, 1}, {1, 2}, {2, 2}, {4, 1}};
+/// Threads along rows and columns for products of few rows or columns.
+constexpr std::pair<std::int64_t, std::int64_t> threads_of_few[] = {{2, 64}, {4, 32}, {4, 64},
+                                                                    {8, 32}, {32, 8}, {32, 4}};
+/// Rows, or columns, that are few.
+constexpr std::int64_t few = 32;
 /// Rows that a block has at once, along y.
 constexpr std::int64_t most_rows = 16;
 
@@ -102,6 +107,26 @@ std::vector<GridClusterMapping> products(const ContractionView& view) {
     }
   for (const auto& mapping : found)
     if (mapping.copies.size() == copies) result.push_back(mapping);
+  return result;
+}
+
+/// Those of few rows or few columns, all of which a block has.
+std::vector<GridClusterMapping> of_few(const ContractionView& view) {
+  std::vector<GridClusterMapping> result;
+  const auto rows = view.member_extent(view.rows), columns = view.member_extent(view.columns);
+  for (auto [threads_along_rows, threads_along_columns] : threads_of_few)
+    for (std::int64_t each : {2, 4, 8})
+      for (auto block : blocks_of_reductions) {
+        const bool few_rows = threads_along_rows < threads_along_columns;
+        if ((few_rows ? rows : columns) > few) continue;
+        auto how = view.options;
+        how.reduction_block = block;
+        ProductTile tile{threads_along_rows, threads_along_columns, each, each};
+        (few_rows ? tile.rows : tile.columns) =
+            few_rows ? ceil_div(rows, threads_along_rows) : ceil_div(columns, threads_along_columns);
+        if (auto mapping = tile_contraction(with_options(view, how), tile); mapping && mapping->copies.size() > 1)
+          add(result, *mapping);
+      }
   return result;
 }
 
@@ -172,7 +197,8 @@ std::vector<GridClusterMapping> grid_candidates(const Scop& scop, const ClusterV
   if (view)
     for (const auto& mapping : by_units(*view)) add(result, mapping);
   if (view)
-    for (const auto& mapping : planes(*view)) add(result, mapping);
+    for (const auto& found : {planes(*view), of_few(*view)})
+      for (const auto& mapping : found) add(result, mapping);
   if (view && tile_contraction(*view)) return result;
   for (auto along : {ThreadsAlong::Members, ThreadsAlong::Rows}) {
     add_threads(scop, cluster, limits, options, along, result);

@@ -22,11 +22,6 @@ constexpr std::int64_t own_registers = 2;
 /// Threads of a block along rows and along columns.
 constexpr std::int64_t threads_along = 16;
 
-/// Accumulators of a thread along rows and along columns.
-struct ThreadTile {
-  std::int64_t rows = 0, columns = 0;
-};
-
 /// How many of its \p each neighbouring rows or columns a thread has at once.
 std::int64_t run_of(std::int64_t each) { return each % 4 == 0 ? 4 : each % 2 == 0 ? 2 : 1; }
 
@@ -37,9 +32,12 @@ std::int64_t enough_blocks(const ContractionView& view) {
   return view.options.grid.empty() ? view.limits.multiprocessors : std::min(given, view.limits.multiprocessors);
 }
 
+/// A tile with as many threads along rows as along columns.
+ProductTile square(std::int64_t rows, std::int64_t columns) { return {threads_along, threads_along, rows, columns}; }
+
 /// The largest thread's tile for which there are tiles enough for the multiprocessors, or the one that the user gives;
 /// nothing where the result is too small for any.
-std::optional<ThreadTile> thread_tile(const ContractionView& view) {
+std::optional<ProductTile> product_tile(const ContractionView& view) {
   const auto& given = view.options.register_tile;
   std::int64_t others = 1;
   for (int i = 0; i < static_cast<int>(view.cluster.members.size()); ++i)
@@ -47,24 +45,24 @@ std::optional<ThreadTile> thread_tile(const ContractionView& view) {
   auto rows = view.member_extent(view.rows), columns = view.member_extent(view.columns);
   for (std::int64_t size : {128, 64, 32}) {
     auto each = size / threads_along;
-    if (!given.empty()) return given.size() == 2 ? ThreadTile{given[0], given[1]} : ThreadTile{each, each};
+    if (!given.empty()) return given.size() == 2 ? square(given[0], given[1]) : square(each, each);
     auto count = count_product(others, count_product(ceil_div(rows, size), ceil_div(columns, size)));
     auto half = size > 32 ? size / 2 + 1 : size / 2;
     bool wasteful = rows < half || columns < half;
-    if (!wasteful && (size == 32 || count >= enough_blocks(view))) return ThreadTile{each, each};
+    if (!wasteful && (size == 32 || count >= enough_blocks(view))) return square(each, each);
   }
   return std::nullopt;
 }
 
 /// A mapping of \p view with the tile of a block in which each thread has \p each.
-GridClusterMapping tiled(const ContractionView& view, const ThreadTile& each) {
+GridClusterMapping tiled(const ContractionView& view, const ProductTile& each) {
   GridClusterMapping result;
   auto rows = view.member_extent(view.rows), columns = view.member_extent(view.columns);
-  auto tile_rows = threads_along * each.rows, tile_columns = threads_along * each.columns;
+  auto tile_rows = each.threads_along_rows * each.rows, tile_columns = each.threads_along_columns * each.columns;
   result.members.assign(view.cluster.members.size(), {1, -1, {}});
   result.members[view.rows] = {tile_rows, -1, {1, run_of(each.rows)}};
   result.members[view.columns] = {tile_columns, -1, {0, run_of(each.columns)}};
-  result.block = {threads_along, threads_along, 1};
+  result.block = {each.threads_along_columns, each.threads_along_rows, 1};
   result.separate = rows % tile_rows != 0 || columns % tile_columns != 0;
   result.others = {"", {}};
   result.others.tile = result.others.unroll = true;
@@ -72,7 +70,8 @@ GridClusterMapping tiled(const ContractionView& view, const ThreadTile& each) {
       run_of(each.columns) == 4 && view.options.vectorise && columns % 4 == 0 && writes_vectors(view);
   auto type = view.scop.tensor(polyhedral::range_name(view.update().write.relation)).type;
   auto registers = each.rows * each.columns * own_registers * ceil_div(byte_size(type), 4);
-  bool fits_twice = registers * threads_along * threads_along * 2 <= view.limits.multiprocessor_registers;
+  bool fits_twice =
+      registers * each.threads_along_rows * each.threads_along_columns * 2 <= view.limits.multiprocessor_registers;
   result.blocks_per_multiprocessor = fits_twice ? 2 : 1;
   return result;
 }
@@ -126,9 +125,12 @@ std::optional<ContractionView> tileable_contraction(const polyhedral::Scop& scop
 }
 
 std::optional<GridClusterMapping> tile_contraction(const ContractionView& view) {
-  auto each = thread_tile(view);
-  if (!each) return std::nullopt;
-  auto mapping = choose_copies(view, tiled(view, *each));
+  auto tile = product_tile(view);
+  return tile ? tile_contraction(view, *tile) : std::nullopt;
+}
+
+std::optional<GridClusterMapping> tile_contraction(const ContractionView& view, const ProductTile& tile) {
+  auto mapping = choose_copies(view, tiled(view, tile));
   if (leaves_gathers(view, mapping)) return std::nullopt;
   mapping = copy_subscripts(view, choose_slots(view, mapping));
   mapping = read_whole_sectors(staged(view, mapping), view.scop, view.cluster, view.limits);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,14 @@ std::optional<ContractionView> tileable_contraction(const polyhedral::Scop& scop
                                                     const polyhedral::MappingOptions& options);
 /// The mapping of the cluster of \p view, by the options that it has.
 std::optional<polyhedral::GridClusterMapping> tile_contraction(const ContractionView& view);
+
+/// A block of \p threads_along_rows x \p threads_along_columns threads with so many rows and columns each.
+struct ProductTile {
+  std::int64_t threads_along_rows = 16, threads_along_columns = 16;
+  std::int64_t rows = 0, columns = 0;
+};
+/// The mapping with \p tile; nothing where subscripts that depend on data would be followed by each thread.
+std::optional<polyhedral::GridClusterMapping> tile_contraction(const ContractionView& view, const ProductTile& tile);
 
 /// May neighbouring elements of each row be touched at once? Copies are laid out so.
 bool writes_vectors(const ContractionView& view);
