@@ -324,9 +324,10 @@ TEST_F(GridNestTest, LawsAreNamed) {
   EXPECT_ERROR(edited("U: k/8 with copies in 2 slots  k%8 unrolled", "U: k/8 with copies in 2 slots"), OptionsError,
                "breaks the law 'digits': no loop is over k%8");
   EXPECT_ERROR(
-      edited("8x4", "32x4"), OptionsError,
-      "line 2 of the nest, 'blocks of 32x4 threads, shared bytes 49152, blocks per multiprocessor 2', breaks the "
-      "law 'block': a block has 32 threads along x, and no branch uses more than 8");
+      edited("8x4", "512x4"), OptionsError,
+      "line 2 of the nest, 'blocks of 512x4 threads, shared bytes 49152, blocks per multiprocessor 2', breaks the "
+      "law 'block': a block has at most 1024 threads");
+  EXPECT_NO_THROW(edited("8x4", "32x4")) << "some threads have nothing to do";
   EXPECT_ERROR(edited("on grid.y", "on grid.w"), OptionsError, "'w' is none of x, y, z");
   EXPECT_ERROR(edited("on grid.y", "on rows"), OptionsError, "'rows' is no place, as 'cores', 'grid.x', 'thread.x'");
 }

@@ -188,7 +188,7 @@ def test_an_edited_nest_is_the_kernel():
     ("8x8 threads", "8x4 threads", "the loop has 8 values and the block 4 threads along y; count the rounds in a loop above it, 'm%32/16'"),
     ("n/32 on grid.x", "n/32 on cores", "line 5 of the nest, 'n/32 on cores', breaks the law 'machine'"),
     ("  blocks of 8x8 threads, shared bytes 16384\n", "", "this target is a GPU; below this line stands"),
-    ("8x8 threads", "64x64 threads", "breaks the law 'order'"),
+    ("8x8 threads", "64x64 threads", "breaks the law 'block': a block has at most 1024 threads"),
     ("keep C", "keep Q", "there is no tensor 'Q'"),
 ])
 def test_an_illegal_nest_of_a_kernel_is_refused_with_the_line(before, after, message):
@@ -204,7 +204,7 @@ def test_threads_that_cannot_join_their_sums_are_refused():
     how = {"target": "cuda:sm_90", "cache": False}
     assert tc.compile(rows, tc.spec((300, 77)), nest=text, **how).nest == text
     along_y = text.replace("of 64", "of 1x64").replace("thread.x", "thread.y")
-    with pytest.raises(tc.OptionsError, match="mapping that was given is none of this program"):
+    with pytest.raises(tc.OptionsError, match="breaks the law 'sums': threads along x share a reduction"):
         tc.compile(rows, tc.spec((300, 77)), nest=along_y, **how)
 
 

@@ -34,8 +34,6 @@ class KernelNestCheck {
     for (std::size_t i = 0; i < nest_.trunk.size(); ++i) check_step(i);
     for (std::size_t b = 0; b < nest_.branches.size(); ++b) check_branch(b);
     for (std::size_t b = 0; b < nest_.branches.size(); ++b) check_unit_nest(scop_, space_, nest_, b, limits_, refuse_);
-    part_ = {};
-    check_used_threads();
   }
 
  private:
@@ -53,27 +51,6 @@ class KernelNestCheck {
     for (std::size_t d = 0; d < 3; ++d)
       if (block[d] > limits_.block[d])
         fail("block", str("a block has at most ", limits_.block[d], " threads along ", "xyz"[d]));
-  }
-
-  /// A block has the threads that its loops use; sums over threads use all along x.
-  void check_used_threads() const {
-    std::array<std::int64_t, 3> used = {1, 1, 1};
-    for (const auto& branch : nest_.branches) {
-      std::array<std::int64_t, 3> threads = {1, 1, 1};
-      for (const auto& loop : branch.loops) {
-        if (loop.place != NestPlace::Thread) continue;
-        auto& along = threads[static_cast<std::size_t>(loop.dimension)];
-        along *= values_of(loop.digit, space_.extent(loop.digit.index));
-        if (space_.is_reduced(loop.digit.index)) along = std::max(along, nest_.launch->block[0]);
-      }
-      for (std::size_t d = 0; d < 3; ++d) used[d] = std::max(used[d], threads[d]);
-    }
-    for (std::size_t d = 0; d < 3; ++d)
-      if (nest_.launch->block[d] > used[d])
-        fail("block", str("a block has ", nest_.launch->block[d], " threads along ", "xyz"[d],
-                          ", and no branch uses more "
-                          "than ",
-                          used[d]));
   }
 
   void check_step(std::size_t number) {

@@ -141,7 +141,6 @@ class Walk {
     coordinate = coordinate.is_null()
                      ? value
                      : call(value.ctx(), isl_union_pw_aff_add, scaled(coordinate, values).release(), value.copy());
-    result_.used[dimension] *= values;
   }
 
   const NestSpace& space_;

@@ -38,7 +38,6 @@ struct BranchLoop {
 struct BranchLoops {
   std::vector<BranchLoop> loops;                       ///< of one thread, outermost first
   std::array<Nullable<isl::union_pw_aff>, 3> threads;  ///< coordinates of the thread of an instance; null: 0
-  std::array<std::int64_t, 3> used = {1, 1, 1};        ///< threads along each dimension
 };
 
 /// The loops of \p branch over \p indices, in a block of \p block threads. Loops that stand above the statement are passed

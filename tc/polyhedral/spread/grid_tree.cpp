@@ -78,10 +78,8 @@ GridTree grid_tree(const Scop& scop, const GridClusterState& state, const std::v
                   inside,
                   {coordinates(scop, cut.blocks), coordinates(scop, threads_of(scop, threads.statements))},
                   cut.grid,
-                  {1, 1, 1},
+                  state.block(),
                   threads.statements};
-  for (const auto& spread : threads.statements)
-    for (std::size_t i = 0; i < result.block.size(); ++i) result.block[i] = std::max(result.block[i], spread.used[i]);
   return result;
 }
 

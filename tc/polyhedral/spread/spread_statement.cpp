@@ -199,7 +199,6 @@ StatementThreads spread_statement(const schedule_node& node, const Scop& scop, c
   }
   const auto loops = branch_loops(state.space, branch, indices, state.block(), together);
   result.threads = loops.threads;
-  result.used = loops.used;
   filter_by_threads(state.block(), result);
   if (const auto* unit = unit_of(scop, branch)) {
     result.unit = unit;

@@ -31,7 +31,6 @@ struct StatementThreads {
   std::string id;
   isl::union_set filter;                               ///< the instances of the thread that parameters name
   std::array<Nullable<isl::union_pw_aff>, 3> threads;  ///< its coordinates, where the block has several; null: 0
-  std::array<std::int64_t, 3> used = {1, 1, 1};        ///< threads that it needs
   std::vector<GridLoops> above = {};                   ///< bands that all threads run together, outermost first
   std::vector<ThreadBand> own = {};                    ///< of each thread, outermost first
   int lanes = 0;                                       ///< of the vectors that the innermost band is; 0: it is none

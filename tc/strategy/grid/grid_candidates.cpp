@@ -40,6 +40,8 @@ constexpr std::pair<std::int64_t, std::int64_t> tiles_of_warps[] = {{64, 64}, {6
                                                                      {4, 1}, {1, 2}, {2, 1}, {1, 1}};
 /// Groups of warps of a block, along rows and along columns.
 constexpr std::pair<std::int64_t, std::int64_t> groups_of_blocks[] = {{2, 1}, {1, 1}, {1, 2}, {2, 2}, {4, 1}};
+/// Warps of a block along rows and columns, of products by multiply-adds.
+constexpr std::pair<std::int64_t, std::int64_t> warps_of_products[] = {{2, 4}, {2, 2}, {1, 2}, {1, 4}};
 /// Threads along rows and columns for products of few rows or columns.
 constexpr std::pair<std::int64_t, std::int64_t> threads_of_few[] = {{2, 64}, {4, 32}, {4, 64},
                                                                     {8, 32}, {32, 8}, {32, 4}};
@@ -107,6 +109,27 @@ std::vector<GridClusterMapping> products(const ContractionView& view) {
     }
   for (const auto& mapping : found)
     if (mapping.copies.size() == copies) result.push_back(mapping);
+  return result;
+}
+
+/// Products in tiles of warps, of which a block has several along rows and along columns.
+std::vector<GridClusterMapping> in_warps(const ContractionView& view) {
+  std::vector<GridClusterMapping> result;
+  for (auto [warps_along_rows, warps_along_columns] : warps_of_products)
+    for (const auto& each : tiles_of_threads())
+      for (auto block : blocks_of_reductions) {
+        auto how = view.options;
+        how.reduction_block = block;
+        const ProductTile tile{8 * warps_along_rows, 4 * warps_along_columns, each[0], each[1], true};
+        const auto rows = tile.threads_along_rows * tile.rows, columns = tile.threads_along_columns * tile.columns;
+        const bool all_work = view.member_extent(view.rows) > rows - rows / warps_along_rows &&
+                              view.member_extent(view.columns) > columns - columns / warps_along_columns;
+        if (!all_work) continue;
+        auto mapping = tile_contraction(with_options(view, how), tile);
+        if (mapping && mapping->copies.size() > 1 &&
+            steps_between_barriers(view, *mapping) * each[0] * each[1] <= most_between_barriers)
+          add(result, *mapping);
+      }
   return result;
 }
 
@@ -197,7 +220,7 @@ std::vector<GridClusterMapping> grid_candidates(const Scop& scop, const ClusterV
   if (view)
     for (const auto& mapping : by_units(*view)) add(result, mapping);
   if (view)
-    for (const auto& found : {planes(*view), of_few(*view)})
+    for (const auto& found : {planes(*view), of_few(*view), in_warps(*view)})
       for (const auto& mapping : found) add(result, mapping);
   if (view && tile_contraction(*view)) return result;
   for (auto along : {ThreadsAlong::Members, ThreadsAlong::Rows}) {

@@ -19,6 +19,9 @@ using polyhedral::GridClusterMapping;
 /// Registers of a thread for each of its accumulators, with what it loads for them.
 constexpr std::int64_t own_registers = 2;
 
+/// Threads of a warp along rows and along columns.
+constexpr std::int64_t lanes_along_rows = 8, lanes_along_columns = 4;
+
 /// Threads of a block along rows and along columns.
 constexpr std::int64_t threads_along = 16;
 
@@ -54,6 +57,18 @@ std::optional<ProductTile> product_tile(const ContractionView& view) {
   return std::nullopt;
 }
 
+/// Lets warps of 8 x 4 threads, along y and z of the block, have tiles of their own in \p mapping.
+void give_to_warps(const ContractionView& view, const ProductTile& each, GridClusterMapping& mapping) {
+  auto &rows = mapping.members[view.rows], &columns = mapping.members[view.columns];
+  const auto along_rows = each.threads_along_rows / lanes_along_rows,
+             along_columns = each.threads_along_columns / lanes_along_columns;
+  rows.threads.count = lanes_along_rows;
+  rows.threads.warps = {1, rows.tile / along_rows, along_rows};
+  columns.threads.count = lanes_along_columns;
+  columns.threads.warps = {2, columns.tile / along_columns, along_columns};
+  mapping.block = {lanes_along_columns, each.threads_along_rows, along_columns};
+}
+
 /// A mapping of \p view with the tile of a block in which each thread has \p each.
 GridClusterMapping tiled(const ContractionView& view, const ProductTile& each) {
   GridClusterMapping result;
@@ -63,6 +78,7 @@ GridClusterMapping tiled(const ContractionView& view, const ProductTile& each) {
   result.members[view.rows] = {tile_rows, -1, {1, run_of(each.rows)}};
   result.members[view.columns] = {tile_columns, -1, {0, run_of(each.columns)}};
   result.block = {each.threads_along_columns, each.threads_along_rows, 1};
+  if (each.in_warps) give_to_warps(view, each, result);
   result.separate = rows % tile_rows != 0 || columns % tile_columns != 0;
   result.others = {"", {}};
   result.others.tile = result.others.unroll = true;
@@ -84,6 +100,13 @@ std::int64_t terms(const ContractionView& view) {
 }
 
 }  // namespace
+
+std::int64_t steps_between_barriers(const ContractionView& view, const GridClusterMapping& mapping) {
+  std::int64_t result = 1;
+  for (int i : view.reduced)
+    result = count_product(result, i == mapping.blocks.iterator ? mapping.blocks.size : view.extent(i));
+  return result;
+}
 
 bool writes_vectors(const ContractionView& view) {
   for (const auto& entry : view.cluster.statements) {

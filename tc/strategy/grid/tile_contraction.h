@@ -29,13 +29,20 @@ std::optional<ContractionView> tileable_contraction(const polyhedral::Scop& scop
 /// The mapping of the cluster of \p view, by the options that it has.
 std::optional<polyhedral::GridClusterMapping> tile_contraction(const ContractionView& view);
 
-/// A block of \p threads_along_rows x \p threads_along_columns threads with so many rows and columns each.
+/// A block of \p threads_along_rows x \p threads_along_columns threads with so many rows and columns each. With \p in_warps, each
+/// warp has a tile of its own, 8 threads along rows and 4 along columns: its threads load fewer different elements of copies.
 struct ProductTile {
   std::int64_t threads_along_rows = 16, threads_along_columns = 16;
   std::int64_t rows = 0, columns = 0;
+  bool in_warps = false;
 };
 /// The mapping with \p tile; nothing where subscripts that depend on data would be followed by each thread.
 std::optional<polyhedral::GridClusterMapping> tile_contraction(const ContractionView& view, const ProductTile& tile);
+
+/// Multiply-adds that a thread's code should have between two barriers, at most: NVRTC takes a second for so many.
+inline constexpr std::int64_t most_between_barriers = 2560;
+/// Steps of the sum between two barriers of \p mapping.
+std::int64_t steps_between_barriers(const ContractionView& view, const polyhedral::GridClusterMapping& mapping);
 
 /// May neighbouring elements of each row be touched at once? Copies are laid out so.
 bool writes_vectors(const ContractionView& view);

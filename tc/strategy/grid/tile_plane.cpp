@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tc/base/ceil_div.h"
-#include "tc/base/count_product.h"
 #include "tc/base/dtype.h"
 #include "tc/strategy/grid/contraction_copies.h"
 #include "tc/strategy/grid/read_whole_sectors.h"
@@ -17,9 +16,6 @@ using polyhedral::GridClusterMapping;
 
 /// Columns of a plane, at most: of more, 16 threads have whole rounds (tile_contraction.h).
 constexpr std::int64_t most_columns = 31;
-
-/// Multiply-adds that a thread's code has between two barriers, at most: NVRTC takes half a second for so many.
-constexpr std::int64_t most_unrolled = 1280;
 
 /// Is \p member indexed by the operand of the columns, and not by that of the rows?
 bool is_beside_columns(const ContractionView& view, int member) {
@@ -48,18 +44,13 @@ int find_planes(const ContractionView& view, int height) {
   return result;
 }
 
-/// Registers of a block for accumulators and what is loaded for them.
+/// Registers of a thread for addresses and loops.
+constexpr std::int64_t registers_beside = 32;
+
+/// Registers of a block for accumulators, what is loaded for them, and the rest.
 std::int64_t registers_of(const ContractionView& view, const PlaneTile& tile, std::int64_t threads) {
   const auto type = view.scop.tensor(polyhedral::range_name(view.update().write.relation)).type;
-  return 2 * tile.run * tile.planes * ceil_div(byte_size(type), 4) * threads;
-}
-
-/// Steps of the sum between two barriers.
-std::int64_t unrolled_steps(const ContractionView& view, const GridClusterMapping& mapping) {
-  std::int64_t result = 1;
-  for (int i : view.reduced)
-    result = count_product(result, i == mapping.blocks.iterator ? mapping.blocks.size : view.extent(i));
-  return result;
+  return (2 * tile.run * tile.planes * ceil_div(byte_size(type), 4) + registers_beside) * threads;
 }
 
 }  // namespace
@@ -92,7 +83,7 @@ std::optional<GridClusterMapping> tile_plane(const ContractionView& view, const 
   result.blocks_per_multiprocessor = 2 * registers <= view.limits.multiprocessor_registers ? 2 : 1;
   result = choose_copies(view, result);
   if (result.copies.size() < 2 || leaves_gathers(view, result)) return std::nullopt;
-  if (unrolled_steps(view, result) * tile.run * tile.planes > most_unrolled) return std::nullopt;
+  if (steps_between_barriers(view, result) * tile.run * tile.planes > most_between_barriers / 2) return std::nullopt;
   result = copy_subscripts(view, choose_slots(view, result));
   result = read_whole_sectors(staged(view, result), view.scop, view.cluster, view.limits);
   return spread_over_grid(std::move(result), view.cluster, grid_order(view), view.limits, view.options.grid);
