@@ -55,6 +55,10 @@ Moved priced(const std::vector<strategy::GridPrice>& prices) {
   return result;
 }
 
+/// Of the rounds of a text of products, those of its machine code, at least: the text of a thread with 8 x 8 sums loads each of 8
+/// values for both vectors of a row, and each vector for all 8; machine code loads four vectors for a step.
+constexpr double least_share_of_text = 0.2;
+
 class GridPriceCounts : public testing::TestWithParam<Counted> {};
 
 TEST_P(GridPriceCounts, AreThoseOfTheWarps) {
@@ -80,7 +84,7 @@ TEST_P(GridPriceCounts, AreThoseOfTheWarps) {
   EXPECT_NEAR(said.read, is.read, GetParam().near * is.read);
   EXPECT_NEAR(said.written, is.written, 0.01 * is.written);
   EXPECT_LE(said.rounds, 1.05 * is.rounds + 8 * static_cast<double>(report.grid_prices.back().shape.blocks()));
-  EXPECT_GE(said.rounds, (GetParam().texts_are_code ? 1 : 0.35) * is.rounds);
+  EXPECT_GE(said.rounds, (GetParam().texts_are_code ? 1 : least_share_of_text) * is.rounds);
 }
 
 const Counted programs[] = {
