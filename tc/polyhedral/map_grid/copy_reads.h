@@ -5,8 +5,8 @@
 
 namespace tc::polyhedral {
 
-/// Copies what state.mapping.copies says into temporaries, which the threads of a block fill together before they read
-/// them; cuts the reduction state.mapping.blocks into blocks first, one copy for each.
+/// Copies what the trunk of the nest says into temporaries, which the threads of a block fill together before they read
+/// them; cuts the reduction that has the loop with copies into blocks first, one copy for each.
 ///
 ///   before  band [m, n] { U: band [k]  ... A[m, k] ... }
 ///   after   band [m, n] { U: band [k/16] { copy_A[m, k, b]: block_A[m, k, b] = A[m, k] } { U: band [k%16]  ... block_A[m, k, n/128] ... } }

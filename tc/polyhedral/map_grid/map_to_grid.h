@@ -38,7 +38,8 @@ bool are_copies(const GridKernel& a, const GridKernel& b);
 /// Tiles go to blocks, their points to threads, cyclically where there are more of them; the points stand at the
 /// statements, below the loops that all threads of a block run together. A statement that does not use a dimension of
 /// the block runs in its thread 0. Barriers (insert_barriers) separate threads that use each other's values. A cluster
-/// without coincident outer members runs in one block. Grid and block shrink to what is used.
+/// without coincident outer members runs in one block. The grid shrinks to what is used, and so does the block of a mapping
+/// (nest_of_mapping.h); that of a nest stays.
 std::vector<GridKernel> map_to_grid(const ClusteredScop& clustered, const GridMapping& mapping, std::int64_t warp_size);
 
 /// The same in two steps: the clusters of \p clustered, each a scop of its own, and the kernel of one.

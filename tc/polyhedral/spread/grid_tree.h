@@ -12,7 +12,7 @@
 
 namespace tc::polyhedral {
 
-/// The loops of a kernel spread over blocks and threads, and the extents of grid and block that they use.
+/// The loops of a kernel spread over blocks and threads, the blocks that they use, and the block of the nest.
 struct GridTree {
   isl::schedule schedule;
   isl::union_set blocks;    ///< the filter that spreads instances over blocks
