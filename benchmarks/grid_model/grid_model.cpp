@@ -6,7 +6,7 @@
 //   grid_model turns PROGRAM LOCK                 what rules choose and what is chosen by price, measured in turns
 //   grid_model choices PROGRAM                    the same, priced only, and the milliseconds of each choice
 //   grid_model draw PROGRAM COUNT SEED            the same candidates with their prices only, for cuda:sm_90: no GPU is needed
-//   grid_model descend PROGRAM                    each kernel's nest and price, and those that moves of nests lead to
+//   grid_model descend PROGRAM                    each kernel's nest and price, before and after a descent by moves
 //   grid_model price PROGRAM < LINES              lines of "measure" with the price of today
 //   grid_model code PROGRAM < LINES               the same lines with registers and spills of each kernel, compiled
 

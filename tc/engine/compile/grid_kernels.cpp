@@ -9,8 +9,8 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/phases.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
-#include "tc/polyhedral/nest/thread_loops.h"
 #include "tc/strategy/grid/resident_blocks.h"
 
 namespace tc::engine {

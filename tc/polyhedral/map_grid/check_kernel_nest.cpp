@@ -11,8 +11,8 @@
 #include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/polyhedral/map_grid/check_unit_nest.h"
 #include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/polyhedral/nest/nest_space.h"
-#include "tc/polyhedral/nest/thread_loops.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -97,26 +97,20 @@ class KernelNestCheck {
     check_vectors(copy);
   }
 
-  /// Consecutive values of \p index that a block has at once, below the trunk and the loop with copies.
-  std::int64_t tile_of(const NestIndex& index) const {
-    auto result = space_.extent(index);
-    for (const auto& step : nest_.trunk)
-      if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index == index)
-        result = std::min(result, loop->digit.step);
-    for (const auto& branch : nest_.branches)
-      for (const auto& loop : branch.loops)
-        if (loop.slots > 0 && loop.digit.index == index) result = std::min(result, loop.digit.step);
-    return result;
+  /// Consecutive values of \p iterator of statement number \p statement that one copy serves.
+  std::int64_t copied_values(int statement, int iterator) const {
+    const auto& outer = view_.statements[static_cast<std::size_t>(statement)].outer;
+    for (std::size_t m = 0; m < outer.size(); ++m)
+      if (outer[m] == iterator) return std::min(tile_of(space_, nest_, static_cast<int>(m)), view_.members[m].extent());
+    const NestIndex index{statement, iterator};
+    for (const auto& loop : nest_.branches[static_cast<std::size_t>(statement)].loops)
+      if (loop.slots > 0 && loop.digit.index == index) return std::min(loop.digit.step, space_.extent(index));
+    return space_.extent(index);
   }
 
   void check_vectors(const NestSharedCopy& copy) const {
     if (copy.vector == 1) return;
-    const auto& outer = view_.statements[static_cast<std::size_t>(copy.statement)].outer;
-    const auto of_tile = [&](int iterator) {
-      for (std::size_t m = 0; m < outer.size(); ++m)
-        if (outer[m] == iterator) return tile_of({-1, static_cast<int>(m)});
-      return tile_of({copy.statement, iterator});
-    };
+    const auto of_tile = [&](int iterator) { return copied_values(copy.statement, iterator); };
     for (const auto& dimension : copy_dimensions(statement(copy.statement), copy.read)) {
       const bool runs = std::any_of(dimension.terms.begin(), dimension.terms.end(),
                                     [&](const auto& term) { return term.first == copy.run_along; });
@@ -172,16 +166,12 @@ class KernelNestCheck {
     if (!whole) fail("lanes", str("loops over the index of a vector of ", lanes.lanes, " lanes count multiples of it"));
   }
 
-  std::pair<std::string, std::vector<InnerLoop>> own_loops(int number) const {
-    const auto& entry = view_.statements[static_cast<std::size_t>(number)];
-    return {entry.id, entry.inner};
-  }
-
   void check_own_threads(const NestLoop& loop, int count) const {
     const auto& index = loop.digit.index;
-    const auto& [id, inner] = own_loops(index.statement);
+    const auto& entry = view_.statements[static_cast<std::size_t>(index.statement)];
+    const auto& id = entry.id;
     if (!space_.is_reduced(index)) {
-      if (std::any_of(inner.begin(), inner.end(),
+      if (std::any_of(entry.inner.begin(), entry.inner.end(),
                       [&](const InnerLoop& own) { return own.iterator == index.number && !own.coincident; }))
         fail("threads", str("i", index.number, " of '", id, "' carries a dependence, so threads do not share it"));
       return;

@@ -8,7 +8,7 @@
 #include "tc/base/matrix_unit.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/nest/idle_loops.h"
-#include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -86,10 +86,7 @@ class UnitCheck {
   }
 
   UnitMember member(const NestIndex& index) const {
-    UnitMember result{space_.extent(index), space_.extent(index)};
-    for (const auto& step : nest_.trunk)
-      if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index == index)
-        result.tile = loop->digit.step;
+    UnitMember result{space_.extent(index), tile_of(space_, nest_, index.number)};
     const auto threads = thread_loops(branch_, index);
     result.warp = threads.size() > 1 ? threads.front().digit.step : result.tile;
     if (threads.size() > 1) {

@@ -13,6 +13,7 @@
 #include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/polyhedral/spread/spread_statement.h"
 
 namespace tc::polyhedral {
@@ -33,14 +34,8 @@ struct Fixed {
 std::vector<Fixed> outer_tiles(const NestSpace& space, const Nest& nest, int number) {
   std::vector<Fixed> result;
   const auto& outer = space.statements.at(static_cast<std::size_t>(number)).entry.outer;
-  for (std::size_t m = 0; m < outer.size(); ++m) {
-    auto tile = space.members[m].extent();
-    for (const auto& step : nest.trunk)
-      if (const auto* loop = std::get_if<NestLoop>(&step.what);
-          loop && loop->digit.index == NestIndex{-1, static_cast<int>(m)})
-        tile = loop->digit.step;
-    if (outer[m] >= 0) result.push_back({outer[m], tile});
-  }
+  for (std::size_t m = 0; m < outer.size(); ++m)
+    if (outer[m] >= 0) result.push_back({outer[m], tile_of(space, nest, static_cast<int>(m))});
   return result;
 }
 

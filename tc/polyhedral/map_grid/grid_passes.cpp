@@ -7,7 +7,7 @@
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
 #include "tc/polyhedral/nest/idle_loops.h"
-#include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/polyhedral/spread/thread_map.h"
 
 namespace tc::polyhedral {

@@ -40,10 +40,12 @@ int vectors_in_flight(const NestSpace& space, const NestBranch& branch, const Ne
   return 1;
 }
 
-bool is_unrolled(const NestBranch& branch) {
+bool has_place(const NestBranch& branch, NestPlace place) {
   return std::any_of(branch.loops.begin(), branch.loops.end(),
-                     [](const NestLoop& loop) { return loop.place == NestPlace::Unrolled; });
+                     [&](const NestLoop& loop) { return loop.place == place; });
 }
+
+bool is_unrolled(const NestBranch& branch) { return has_place(branch, NestPlace::Unrolled); }
 
 bool is_on_cores(const Nest& nest) {
   return std::any_of(nest.trunk.begin(), nest.trunk.end(), [](const NestStep& step) {

@@ -27,6 +27,9 @@ std::int64_t points_along(const NestBranch& branch, const NestIndex& index, std:
 /// unrolled loop over them; 1 along a member of the outer band.
 int vectors_in_flight(const NestSpace& space, const NestBranch& branch, const NestLoop& lanes);
 
+/// Does a loop of \p branch run on \p place?
+bool has_place(const NestBranch& branch, NestPlace place);
+
 /// Are points of \p branch unrolled?
 bool is_unrolled(const NestBranch& branch);
 

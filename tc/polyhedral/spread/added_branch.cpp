@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/nest/branch_points.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -42,9 +43,7 @@ NestLoop own_loop(const NestBranch& own, int iterator) {
 
 NestBranch added_branch(const GridClusterState& state, const NestBranch& own, const NestAdded& flags,
                         const std::vector<int>& iterators) {
-  const bool numbered = std::any_of(own.loops.begin(), own.loops.end(),
-                                    [](const NestLoop& loop) { return loop.place == NestPlace::Threads; });
-  if (numbered) return own;
+  if (has_place(own, NestPlace::Threads)) return own;
   std::vector<NestLoop> points, loops;
   std::vector<MemberLoops> members;
   for (std::size_t m = 0; m < state.space.members.size(); ++m) {

@@ -40,10 +40,8 @@ class Walk {
 
  private:
   bool has_first_digit(std::size_t position) const {
-    const bool on_threads = std::any_of(branch_.loops.begin(), branch_.loops.end(), [&](const NestLoop& loop) {
-      return loop.place == NestPlace::Thread && is_over(space_, loop, indices_[position], position);
-    });
-    if (spread_only_ && indices_[position].band >= 0 && !on_threads) return false;
+    const bool serial = indices_[position].band >= 0 && !is_on_threads(position, 0, branch_.loops.size());
+    if (spread_only_ && serial) return false;
     return std::any_of(branch_.loops.begin(), branch_.loops.end(), [&](const NestLoop& loop) {
       return loop.slots == 0 && is_over(space_, loop, indices_[position], position) &&
              loop.digit.mod == indices_[position].index.mod();
@@ -76,24 +74,19 @@ class Walk {
       }
   }
 
-  /// Does a thread run a digit of the index at \p position in a loop behind number \p number?
-  bool has_threads_behind(std::size_t number, std::size_t position) const {
-    for (auto i = number + 1; i < branch_.loops.size(); ++i)
-      if (branch_.loops[i].place == NestPlace::Thread &&
-          is_over(space_, branch_.loops[i], indices_[position], position))
-        return true;
-    return false;
+  /// Do threads run a digit of the index at \p position in loops from number \p begin to before \p end?
+  bool is_on_threads(std::size_t position, std::size_t begin, std::size_t end) const {
+    return std::any_of(branch_.loops.begin() + static_cast<std::ptrdiff_t>(begin),
+                       branch_.loops.begin() + static_cast<std::ptrdiff_t>(end), [&](const NestLoop& loop) {
+                         return loop.place == NestPlace::Thread && is_over(space_, loop, indices_[position], position);
+                       });
   }
 
   int group_of(std::size_t number, std::size_t position) const {
     const auto& loop = branch_.loops[number];
     if (loop.place == NestPlace::Lanes) return BranchLoop::Lanes;
-    bool below_threads = false;
-    for (std::size_t i = 0; i < number; ++i)
-      below_threads = below_threads || (branch_.loops[i].place == NestPlace::Thread &&
-                                        is_over(space_, branch_.loops[i], indices_[position], position));
-    if (below_threads && loop.place != NestPlace::Thread && !has_threads_behind(number, position))
-      return BranchLoop::Runs;
+    const auto end = branch_.loops.size();
+    if (is_on_threads(position, 0, number) && !is_on_threads(position, number, end)) return BranchLoop::Runs;
     return spread_only_ ? BranchLoop::Points : indices_[position].band;
   }
 

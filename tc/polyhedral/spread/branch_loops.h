@@ -41,7 +41,7 @@ struct BranchLoops {
 };
 
 /// The loops of \p branch over \p indices, in a block of \p block threads. Loops that stand above the statement are passed
-/// over. With \p spread_only, those over the statement's own indices are too that no threads run.
+/// over. With \p spread_only, so are loops over the statement's own indices that no threads run.
 ///
 ///   n%64/16, n%16/4 on thread.x, n%4      loops n%64/4 and n%4, threads x: floor(n/4) mod 4
 BranchLoops branch_loops(const NestSpace& space, const NestBranch& branch, const std::vector<BranchIndex>& indices,

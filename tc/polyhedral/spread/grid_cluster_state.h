@@ -39,8 +39,8 @@ struct CopyBlocks {
   int slots = 1;  ///< blocks in memory at once
 };
 
-/// A cluster whose nest is being realised as a kernel: the nest, which no pass changes, and what passes leave for
-/// those behind them.
+/// A cluster whose nest is being realised as a kernel: the nest, which no pass changes, and the results of passes that
+/// later ones read.
 struct GridClusterState {
   GridClusterState() = default;
   /// \p nest is of a kernel, and its space \p space (kernel_nest_space); \p warp threads of the machine are a warp.

@@ -7,13 +7,10 @@
 #include "tc/polyhedral/core/cluster_view.h"
 
 namespace tc::polyhedral {
-namespace {
 
 isl::union_pw_aff in_groups(const isl::union_pw_aff& index, std::int64_t size) {
   return size > 1 ? quotient(index, size) : index;
 }
-
-}  // namespace
 
 OpenIndex::OpenIndex(isl::union_pw_aff whole, std::int64_t extent, bool coincident, std::int64_t mod)
     : levels_{{std::move(whole), mod}}, extent_(extent), coincident_(coincident) {}

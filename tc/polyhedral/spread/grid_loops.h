@@ -48,6 +48,8 @@ class OpenIndex {
   bool coincident_ = false;
 };
 
+/// floor(\p index / \p size), \p index itself in groups of 1.
+isl::union_pw_aff in_groups(const isl::union_pw_aff& index, std::int64_t size);
 /// The space of \p instances, unbounded.
 isl::union_set everywhere(const isl::union_set& instances);
 /// 0 wherever the statements of \p domain have instances.

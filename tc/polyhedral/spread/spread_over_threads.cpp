@@ -61,7 +61,7 @@ struct Shared {
   std::vector<OpenIndex> below;
 };
 
-/// Those of \p band, below loops that leave \p points.
+/// The loops of \p band that stay and the indices that go on, below loops that leave \p points.
 Shared shared_loops(const Kernel& kernel, const schedule_node& band, const std::vector<OpenIndex>& points) {
   const auto members = band_members(band);
   const auto coincident = band_coincident(band);

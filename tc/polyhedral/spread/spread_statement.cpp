@@ -7,6 +7,7 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/loops.h"
 #include "tc/polyhedral/core/marks.h"
+#include "tc/polyhedral/nest/branch_points.h"
 #include "tc/polyhedral/spread/branch_loops.h"
 #include "tc/polyhedral/spread/thread_digits.h"
 #include "tc/polyhedral/spread/thread_map.h"
@@ -74,15 +75,14 @@ void spread_numbered(const schedule_node& node, const NestBranch& branch, const 
       const auto rest = index.band < 0 ? index.index.rest() : index.member;
       const auto range = values(rest, instances_at(node));
       const auto value = from_origin(rest, range.min, instances_at(node));
-      loops.push_back({run > 1 ? quotient(value, run) : value, value, ceil_div(range.extent(), run), run, loop.beside});
+      loops.push_back({in_groups(value, run), value, ceil_div(range.extent(), run), run, loop.beside});
     }
   ThreadDigits digits(block);
   ThreadBand groups, runs;
   for (const auto& loop : loops)
     if (loop.beside > 1) digits.add(remainder(loop.group, loop.beside), loop.beside);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    digits.add(loop->beside > 1 ? quotient(loop->group, loop->beside) : loop->group,
-               ceil_div(loop->count, loop->beside));
+    digits.add(in_groups(loop->group, loop->beside), ceil_div(loop->count, loop->beside));
     groups.loops.insert(groups.loops.begin(), {loop->group, true});
     if (loop->run > 1) runs.loops.push_back({remainder(loop->index, loop->run), true});
   }
@@ -123,7 +123,7 @@ std::vector<ThreadBand> unit_bands(const NestSpace& space, const NestBranch& bra
                                                               : 1;
     const bool coincident = index.is_coincident();
     if (band >= 0) {
-      (unit.from_shared ? instructions : steps).push_back({size > 1 ? quotient(member, size) : member, coincident});
+      (unit.from_shared ? instructions : steps).push_back({in_groups(member, size), coincident});
       if (size > 1) parts.push_back({remainder(member, size), coincident});
       continue;
     }
@@ -135,22 +135,19 @@ std::vector<ThreadBand> unit_bands(const NestSpace& space, const NestBranch& bra
     const auto tile = has_warps ? threads.front().digit.step : index.extent();
     const auto& of_warp = has_warps ? index.below(tile) : index;
     if (has_warps) instructions.push_back({index.digit(tile), coincident});
-    instructions.push_back({size > 1 ? quotient(of_warp.rest(), size) : of_warp.rest(), coincident});
+    instructions.push_back({in_groups(of_warp.rest(), size), coincident});
     if (size == 1) continue;
     const auto& digit = threads.back().digit;
     const auto round = digit.mod > 0 ? std::min(digit.mod, index.extent()) : index.extent();
     const auto own = std::min(size, tile);
     if (own > round) parts.push_back({quotient(remainder(index.rest(), own), round), coincident});
-    const auto group = digit.step > 1 ? quotient(index.rest(), digit.step) : index.rest();
-    parts.push_back({remainder(group, round / digit.step), coincident});
+    parts.push_back({remainder(in_groups(index.rest(), digit.step), round / digit.step), coincident});
     if (digit.step > 1) parts.push_back({remainder(index.rest(), digit.step), coincident});
   }
   std::vector<ThreadBand> result{{steps}, {instructions}, {parts}};
   for (auto& band : result) band.permutable = all_coincident(band.loops);
   result[1].marks.push_back(marks::unit);
-  const bool unrolls = std::any_of(branch.loops.begin(), branch.loops.end(),
-                                   [](const NestLoop& loop) { return loop.place == NestPlace::Unrolled; });
-  if (unrolls) result[0].marks.push_back(marks::register_tile);
+  if (is_unrolled(branch)) result[0].marks.push_back(marks::register_tile);
   return result;
 }
 
@@ -191,9 +188,7 @@ StatementThreads spread_statement(const schedule_node& node, const Scop& scop, c
   const auto indices = branch_indices(node, scop, state, points);
   const auto branch = state.branch(id, own_iterators(indices));
   StatementThreads result{id, everywhere(instances_at(node)), {}};
-  const bool numbered = std::any_of(branch.loops.begin(), branch.loops.end(),
-                                    [](const NestLoop& loop) { return loop.place == NestPlace::Threads; });
-  if (numbered) {
+  if (has_place(branch, NestPlace::Threads)) {
     spread_numbered(node, branch, indices, state.block(), result);
     return result;
   }
@@ -217,9 +212,8 @@ StatementThreads spread_statement(const schedule_node& node, const Scop& scop, c
 schedule_node insert_threads(schedule_node node, const StatementThreads& spread) {
   while (node.isa<isl::schedule_node_band>()) node = erase(node);
   for (auto band = spread.own.rbegin(); band != spread.own.rend(); ++band) {
-    if (!band->loops.empty()) {
+    if (!band->loops.empty())
       node = insert_loops(node, band->loops).as<isl::schedule_node_band>().set_permutable(band->permutable);
-    }
     const bool is_bare = spread.unit == nullptr && !node.isa<isl::schedule_node_band>();
     for (const auto& mark : band->marks)
       if (!is_bare) node = node.insert_mark(mark);

@@ -7,7 +7,7 @@
 
 #include "tc/base/matrix_unit.h"
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/polyhedral/spread/grid_cluster_state.h"
 #include "tc/polyhedral/spread/grid_loops.h"
 

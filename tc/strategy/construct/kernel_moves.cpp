@@ -8,7 +8,7 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/polyhedral/nest/idle_loops.h"
-#include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/strategy/construct/construct.h"
 
 namespace tc::strategy {
@@ -31,7 +31,7 @@ struct ThreadChain {
   int dimension = 0;
 };
 
-/// Those of \p index in \p branch; nothing without threads, or with warps or other digits.
+/// The chain of \p index in \p branch; nothing without threads, or with warps or other digits.
 std::optional<ThreadChain> chain_of(const NestBranch& branch, const NestIndex& index) {
   std::optional<ThreadChain> result;
   std::size_t digits = 0;

@@ -133,7 +133,7 @@ std::vector<GridClusterMapping> in_warps(const ContractionView& view) {
   return result;
 }
 
-/// Those of few rows or few columns, all of which a block has.
+/// Products of few rows or few columns; a block has all of them.
 std::vector<GridClusterMapping> of_few(const ContractionView& view) {
   std::vector<GridClusterMapping> result;
   const auto rows = view.member_extent(view.rows), columns = view.member_extent(view.columns);

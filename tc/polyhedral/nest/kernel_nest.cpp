@@ -1,4 +1,4 @@
-#include "tc/polyhedral/nest/thread_loops.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 
 #include "tc/polyhedral/nest/idle_loops.h"
 
@@ -8,6 +8,15 @@ std::vector<NestLoop> thread_loops(const NestBranch& branch, const NestIndex& in
   std::vector<NestLoop> result;
   for (const auto& loop : branch.loops)
     if (loop.place == NestPlace::Thread && loop.digit.index == index) result.push_back(loop);
+  return result;
+}
+
+std::int64_t tile_of(const NestSpace& space, const Nest& nest, int member) {
+  const NestIndex index{-1, member};
+  auto result = space.extent(index);
+  for (const auto& step : nest.trunk)
+    if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index == index)
+      result = loop->digit.step;
   return result;
 }
 

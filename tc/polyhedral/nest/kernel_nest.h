@@ -13,6 +13,11 @@ namespace tc::polyhedral {
 /// the warps, where there are several along it, and of their threads.
 std::vector<NestLoop> thread_loops(const NestBranch& branch, const NestIndex& index);
 
+/// Consecutive values of \p member, of the outer band, below the loops of the trunk of \p nest.
+///
+///   m/128 on grid.y   m%128/64      64
+std::int64_t tile_of(const NestSpace& space, const Nest& nest, int member);
+
 /// The branch of \p nest that spreads \p index, a member of the outer band, over threads: all that do do it alike. The
 /// first branch where none does.
 const NestBranch& branch_with_threads(const Nest& nest, const NestIndex& index);
@@ -25,7 +30,7 @@ struct UnitIterators {
   int rows = -1, columns = -1, steps = -1;
 };
 
-/// Those of branch number \p number of \p nest, which has a unit: rows are on threads along y, columns along x, and copies
+/// The unit's iterators in branch number \p number: rows are on threads along y, columns along x, and copies
 /// are made for blocks of what is summed.
 UnitIterators unit_iterators(const NestSpace& space, const NestBranch& branch, int number);
 
