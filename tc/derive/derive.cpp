@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/isl_bounds.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/check.h"
 #include "tc/derive/rules/change_layout.h"
@@ -23,6 +24,7 @@
 #include "tc/derive/rules/substitute_variables.h"
 #include "tc/derive/search/canonical.h"
 #include "tc/derive/search/converge.h"
+#include "tc/derive/search/window_view.h"
 
 namespace tc::derive {
 
@@ -50,7 +52,7 @@ struct State {
   std::vector<Step> steps;
   std::vector<int> used;  ///< of each rule
   int depth = 0;
-  double price = 0;
+  Price price;
   std::string path;
 };
 
@@ -66,14 +68,40 @@ std::vector<std::size_t> first_of_each(const std::vector<Key>& keys) {
   return result;
 }
 
+/// Checks of steps, each once for all derivations that begin with it.
+class Proofs {
+ public:
+  std::string broken_step(const Program& program, const std::vector<Step>& steps) {
+    const auto once = [&](const Program& before, const Program& after, auto&& check) -> const std::string& {
+      const auto [known, is_new] = known_.try_emplace({before.scopes, after.scopes});
+      if (is_new) known->second = check();
+      return known->second;
+    };
+    if (const auto& why = once(program, program, [&] { return check(program).why; }); !why.empty()) return why;
+    const Program* before = &program;
+    for (const auto& step : steps) {
+      const auto& why = once(*before, step.after, [&] {
+        const auto verdict = check_step(*before, step.after, step.certificate);
+        return verdict.equal ? std::string() : str(step.rule, " ", step.what, ": ", verdict.why);
+      });
+      if (!why.empty()) return why;
+      before = &step.after;
+    }
+    return "";
+  }
+
+ private:
+  std::map<std::pair<std::vector<ScopePtr>, std::vector<ScopePtr>>, std::string> known_;
+};
+
 class Search {
  public:
   explicit Search(const Options& options) : options_(options), price_(options.rates, options.constants) {}
 
   Derivation run(const Program& program) {
     const auto start = std::chrono::steady_clock::now();
-    State first{program, {}, std::vector<int>(rules().size(), 0), 0, price_(program), ""};
-    result_.candidates.push_back({program, {}, first.price});
+    State first{program, {}, std::vector<int>(rules().size(), 0), 0, price_.of(program), ""};
+    result_.candidates.push_back({program, {}, first.price.microseconds});
     first = with_steps(first, fuse_copies(program));
     is_new(first.program);
     if (options_.rules == Rules::Copies) first = with_steps(first, follow_orders(first.program));
@@ -105,8 +133,9 @@ class Search {
           ++made.back().used[r];
         }
       }
-    std::sort(made.begin(), made.end(),
-              [](const State& a, const State& b) { return std::tie(a.price, a.path) < std::tie(b.price, b.path); });
+    std::sort(made.begin(), made.end(), [](const State& a, const State& b) {
+      return std::tie(a.price.laid_out, a.path) < std::tie(b.price.laid_out, b.path);
+    });
     return widest(std::move(made));
   }
 
@@ -131,7 +160,7 @@ class Search {
   }
 
   bool is_new(const Program& program) {
-    auto made = canonical(program);
+    auto made = forms_.of(program);
     auto& known = known_[made.fingerprint];
     for (const auto& other : known)
       if (is_same(other, made)) return false;
@@ -163,7 +192,7 @@ class Search {
       result.path += str(step.rule, " ", step.what, "; ");
       result.steps.push_back(std::move(step));
     }
-    result.price = price_(result.program);
+    result.price = price_.of(result.program);
     return result;
   }
 
@@ -172,12 +201,17 @@ class Search {
     if (options_.converge && options_.rules != Rules::Copies) converge_from(state, false);
   }
 
-  /// All ways on from \p state, the scopes in order; \p any: it is one itself.
+  /// All ways on from \p state, the scopes in order; \p any: it is one itself. One that has a convolution is a candidate, too, whatever
+  /// products of matrices it leads to.
   void converge_from(const State& state, bool any) {
     options_.cancellation.check("derive");
+    if (any && !convolutions_of(state.program).empty()) {
+      keep(state);
+      any = false;
+    }
     for (const auto& scope : state.program.scopes) {
       if (state.depth >= options_.depth) break;
-      auto steps = converge(state.program, scope->tensor);
+      auto steps = converge(state.program, scope->tensor, has_convolutions());
       if (steps.empty()) continue;
       for (auto& step : steps) {
         const auto next = after(state, std::move(step));
@@ -190,7 +224,7 @@ class Search {
 
   void keep(const State& state) {
     if (state.steps.empty()) return;
-    result_.candidates.push_back({state.program, state.steps, state.price});
+    result_.candidates.push_back({state.program, state.steps, state.price.microseconds, kind_of(state)});
     if (result_.candidates.size() > 16 * options_.candidates) sort_candidates(2 * options_.candidates);
   }
 
@@ -200,9 +234,10 @@ class Search {
     auto& all = result_.candidates;
     std::size_t given = 0;
     std::vector<bool> left(all.size(), false);
+    Proofs proofs;
     for (const auto c : by_rank()) {
       if (given == options_.candidates) break;
-      const auto why = all[c].steps.empty() ? std::string() : broken_step(program, all[c].steps);
+      const auto why = all[c].steps.empty() ? std::string() : proofs.broken_step(program, all[c].steps);
       left[c] = why.empty();
       if (result_.statistics.refusal.empty()) result_.statistics.refusal = why;
       given += left[c];
@@ -231,16 +266,43 @@ class Search {
   /// second best, as those that other rules lead to are priced apart, by a finer model.
   std::vector<std::size_t> by_rank() const {
     std::vector<std::multiset<std::string>> rules;
-    for (const auto& candidate : result_.candidates) rules.push_back(rules_of(candidate));
+    for (const auto& candidate : result_.candidates) rules.push_back(candidate.kind);
     auto result = first_of_each(rules);
     std::stable_partition(result.begin(), result.end(),
                           [&](std::size_t c) { return result_.candidates[c].steps.empty(); });
     return result;
   }
 
-  static std::multiset<std::string> rules_of(const Candidate& candidate) {
+  /// The rules, and the convolutions: other ones are other programs.
+  std::multiset<std::string> kind_of(const State& state) {
+    auto result = convolutions_of(state.program);
+    for (const auto& step : state.steps) result.insert(step.rule);
+    return result;
+  }
+
+  /// The convolutions of \p program as they are, if routines may compute them: of each the windows and dilations, "3*1 3*1".
+  std::multiset<std::string> convolutions_of(const Program& program) {
     std::multiset<std::string> result;
-    for (const auto& step : candidate.steps) result.insert(step.rule);
+    if (!has_convolutions()) return result;
+    for (const auto& scope : program.scopes) {
+      const auto [known, is_new] = convolutions_.try_emplace(scope);
+      if (is_new) known->second = windows_of(program, *scope);
+      if (!known->second.empty()) result.insert(known->second);
+    }
+    return result;
+  }
+
+  bool has_convolutions() const { return options_.rates.windows > options_.rates.loops; }
+
+  static std::string windows_of(const Program& program, const Scope& scope) {
+    const auto view = view_windows(program, scope);
+    if (!view || view->distance() > 0) return "";
+    const auto ranges = iterator_box(scope);
+    const auto& at = scope.cases[0].reads[view->image].at;
+    std::string result;
+    for (int d : view->windows)
+      for (int o = 0; o < static_cast<int>(at.size()); ++o)
+        if (depends(at, o, d)) result += str(ranges[static_cast<std::size_t>(d)].extent, "*", factor(at, o, d), " ");
     return result;
   }
 
@@ -248,6 +310,8 @@ class Search {
   PriceModel price_;
   Derivation result_;
   std::map<std::string, std::vector<Canonical>> known_;
+  std::map<ScopePtr, std::string> convolutions_;
+  CanonicalForms forms_;
 };
 
 }  // namespace
@@ -255,14 +319,7 @@ class Search {
 Derivation derive(const Program& program, const Options& options) { return Search(options).run(program); }
 
 std::string broken_step(const Program& program, const std::vector<Step>& steps) {
-  const Program* before = &program;
-  if (const auto verdict = check(program); !verdict.equal) return verdict.why;
-  for (const auto& step : steps) {
-    if (const auto verdict = check_step(*before, step.after, step.certificate); !verdict.equal)
-      return str(step.rule, " ", step.what, ": ", verdict.why);
-    before = &step.after;
-  }
-  return "";
+  return Proofs().broken_step(program, steps);
 }
 
 }  // namespace tc::derive

@@ -34,8 +34,9 @@ struct Options {
 /// A program that equals the one that was given.
 struct Candidate {
   Program program;
-  std::vector<Step> steps;  ///< from the given program to this one; none for the given one
-  double microseconds = 0;  ///< by the model of search/price.h
+  std::vector<Step> steps;               ///< from the given program to this one; none for the given one
+  double microseconds = 0;               ///< by the model of search/price.h
+  std::multiset<std::string> kind = {};  ///< the rules, and the convolutions that routines may compute
 };
 
 struct Statistics {

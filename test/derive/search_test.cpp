@@ -7,6 +7,7 @@
 #include "tc/derive/form/to_def.h"
 #include "tc/derive/search/canonical.h"
 #include "tc/derive/search/product_view.h"
+#include "tc/derive/search/window_view.h"
 #include "test/derive/derive_fixture.h"
 
 namespace tc::test {
@@ -88,10 +89,13 @@ const char* const conv3x3 =
 TEST(Derive, AConvolutionIsAProductAndASumOfOffsets) {
   const auto program = program_of(conv3x3);
   const auto derivation = derive::derive(program, {.width = 32});
-  const auto& best = derivation.candidates.front();
-  EXPECT_TRUE(is_product_and_sum(best)) << trace(best) << to_text(best.program);
-  EXPECT_FALSE(spreads_an_input(best)) << to_text(best.program);
-  EXPECT_EQ(derive::broken_step(program, best.steps), "");
+  EXPECT_TRUE(is_product_and_sum(derivation.candidates.front()));
+  for (const bool spread : {false, true}) {
+    const auto* found =
+        find(derivation, [&](const Candidate& c) { return is_product_and_sum(c) && spreads_an_input(c) == spread; });
+    ASSERT_TRUE(found) << spread;
+    EXPECT_EQ(derive::broken_step(program, found->steps), "");
+  }
 }
 
 TEST(Derive, Windows) {
@@ -150,6 +154,45 @@ TEST(Derive, AWindowOfFiveIsOneOfThreeWithTwoOutputs) {
   expect_equal(text, program, derivation);
 }
 
+/// The convolution of \p candidate that a routine could take, of \p outputs filters of windows of \p window elements each way, as it lies
+/// in memory: null where there is none.
+derive::ScopePtr convolution_of(const Candidate& candidate, std::int64_t window, std::int64_t outputs) {
+  for (const auto& scope : candidate.program.scopes) {
+    const auto view = derive::view_windows(candidate.program, *scope);
+    if (!view || view->distance() > 0 || view->windows.size() != 2) continue;
+    const auto ranges = derive::iterator_box(*scope);
+    std::int64_t filters = 1;
+    bool fits = true;
+    for (int d : view->windows) fits = fits && ranges[static_cast<std::size_t>(d)].extent == window;
+    for (int d : view->filters) filters *= ranges[static_cast<std::size_t>(d)].extent;
+    if (fits && filters == outputs) return scope;
+  }
+  return nullptr;
+}
+
+/// Figure 6 of the paper: the filter is extended by zeros to 6 x 6, which are four filters of 3 x 3, with no guard but the padding.
+TEST(Derive, APaddedConvolutionOfFiveIsOneOfThreeWithFourTimesTheFilters) {
+  for (const int filters : {1, 2}) {
+    const auto text = str("def conv(float(2,3,8,7) X, float(", filters,
+                          ",3,5,5) W) -> (O) { O(n,f,h,w) +=! h + r >= 2 && h + r < 10 && w + s >= 2 && w + s < 9 ? "
+                          "X(n,c,h+r-2,w+s-2) * W(f,c,r,s) : 0 where h in 0:8, w in 0:7 }");
+    const auto program = program_of(text);
+    Options options{.depth = 7, .width = 32, .candidates = 12};
+    options.rates = {
+        .products = 1e3, .loops = 100, .windows = 1e5, .bytes = 1e5, .start = 0};  // only convolutions are fast
+    const auto derivation = derive::derive(program, options);
+    const auto* found = find(derivation, [&](const Candidate& c) {
+      const auto scope = convolution_of(c, 3, 4 * filters);
+      return scope && derive::to_text(c.program, *scope).find("t_h + r0 >= 0 && t_h + r0 < 8 &&") != std::string::npos;
+    });
+    ASSERT_TRUE(found) << derivation.candidates.size();
+    const auto made = derive::to_text(found->program, *convolution_of(*found, 3, 4 * filters));
+    EXPECT_EQ(made.find("3 *"), std::string::npos) << made;
+    EXPECT_NE(derive::to_text(found->program).find("3 * r1 + r0 < 5 && 3 * s1 + s0 < 5 ? W("), std::string::npos);
+    expect_equal(text, program, derivation);
+  }
+}
+
 TEST(Derive, AWindowOfNineIsOneOfThreeWithThreeOutputs) {
   const std::string text = "def f(float(3,30) X, float(2,3,9) W) -> (O) { O(m,h) +=! X(c,h+r) * W(m,c,r) }";
   const auto program = program_of(text);
@@ -175,6 +218,26 @@ TEST(Derive, ACopyOfAllWindowsIsACandidate) {
   const auto derivation = derive::derive(program, options);
   ASSERT_TRUE(find(derivation, [](const Candidate& c) { return is_product_and_sum(c) && spreads_an_input(c); }));
   expect_equal(text, program, derivation);
+}
+
+TEST(Derive, ACopyOfAllWindowsIsACandidateInAnyLayoutWithPaddingAndWithout) {
+  for (const std::string guard : {"", "h + r >= 1 && h + r < 6 && w + s >= 1 && w + s < 7 ? "})
+    for (const bool last : {false, true}) {
+      const bool padded = !guard.empty();
+      const std::string y = padded ? "h+r-1" : "h+r", x = padded ? "w+s-1" : "w+s";
+      const auto product =
+          last ? str("X(n,", y, ",", x, ",c) * W(f,r,s,c)") : str("X(n,c,", y, ",", x, ") * W(f,c,r,s)");
+      const auto text = str("def conv(float(", last ? "1,5,6,4" : "1,4,5,6", ") X, float(",
+                            last ? "5,3,3,4" : "5,4,3,3", ") W) -> (O) { O(", last ? "n,h,w,f" : "n,f,h,w", ") +=! ",
+                            guard, product, padded ? " : 0 where h in 0:5, w in 0:6 }" : " }");
+      const auto program = program_of(text);
+      Options options{.depth = 2, .width = 16, .candidates = 8};
+      options.rates = {.products = 1e5, .loops = 10, .bytes = 1e6, .start = 0};  // copies are cheap
+      const auto derivation = derive::derive(program, options);
+      ASSERT_TRUE(find(derivation, [](const Candidate& c) { return is_product_and_sum(c) && spreads_an_input(c); }))
+          << text;
+      expect_equal(text, program, derivation);
+    }
 }
 
 TEST(Derive, WhatIsMostlyCopiesIsNoCheaper) {

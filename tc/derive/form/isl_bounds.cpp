@@ -47,7 +47,10 @@ lang::Box hull(const isl::set& set) {
   return box;
 }
 
-lang::Box stated_box(const isl::set& set, std::size_t from) {
+namespace {
+
+/// Bounds of each dimension of \p set as its constraints state them; nothing for one that they leave open.
+std::vector<std::optional<lang::IntegerRange>> stated_ranges_of(const isl::set& set) {
   const auto count = static_cast<std::size_t>(polyhedral::dimensions(set));
   std::vector<Bounds> all(count);
   std::vector<bool> open(count, false);
@@ -63,10 +66,27 @@ lang::Box stated_box(const isl::set& set, std::size_t from) {
     }
     first = false;
   });
+  std::vector<std::optional<lang::IntegerRange>> result(count);
+  for (std::size_t d = 0; d < count; ++d)
+    if (!open[d] && !first) result[d] = {*all[d].low, *all[d].high - *all[d].low + 1};
+  return result;
+}
+
+}  // namespace
+
+lang::Box stated_box(const isl::set& set, std::size_t from) {
+  const auto ranges = stated_ranges_of(set);
   lang::Box box;
-  for (std::size_t d = from; d < count; ++d)
-    box.push_back(open[d] || first ? exact_range(set, static_cast<int>(d))
-                                   : lang::IntegerRange{*all[d].low, *all[d].high - *all[d].low + 1});
+  for (std::size_t d = from; d < ranges.size(); ++d)
+    box.push_back(ranges[d] ? *ranges[d] : exact_range(set, static_cast<int>(d)));
+  return box;
+}
+
+lang::Box stated_box(const isl::set& set, const lang::Box& known) {
+  const auto ranges = stated_ranges_of(set);
+  lang::Box box;
+  for (std::size_t d = 0; d < ranges.size(); ++d)
+    box.push_back(ranges[d] ? *ranges[d] : d < known.size() ? known[d] : exact_range(set, static_cast<int>(d)));
   return box;
 }
 
@@ -94,6 +114,24 @@ std::int64_t factor(const isl::multi_aff& function, int output, int dimension) {
   const auto aff = function.at(output);
   const auto value = polyhedral::call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_in, dimension);
   return value.is_int() ? value.num_si() : 0;
+}
+
+std::optional<lang::Box> values(const isl::multi_aff& function, const lang::Box& ranges) {
+  lang::Box box;
+  for (int o = 0; o < outputs(function); ++o) {
+    const auto aff = function.at(o);
+    const auto constant = aff.constant_val();
+    if (aff.involves_locals() || !constant.is_int()) return std::nullopt;
+    std::int64_t low = constant.num_si(), high = low;
+    for (std::size_t d = 0; d < ranges.size(); ++d) {
+      const auto own = factor(function, o, static_cast<int>(d));
+      const auto first = own * ranges[d].min, last = own * (ranges[d].min + ranges[d].extent - 1);
+      low += std::min(first, last);
+      high += std::max(first, last);
+    }
+    box.push_back({low, high - low + 1});
+  }
+  return box;
 }
 
 }  // namespace tc::derive

@@ -24,12 +24,15 @@ Step copy_operand(const Program& program, const std::string& tensor, std::size_t
   const isl::ctx ctx = *program.context;
   const auto& part = scope.cases[0];
   const auto old = part.reads.at(read);
-  for (int d = 0; d < scope.dimensions(); ++d)
-    if (depends(old.at, d) && std::find(order.begin(), order.end(), d) == order.end())
-      throw Refusal{"the copy lacks an iterator that the operand depends on"};
   const auto ranges = iterator_box(scope);
   const int count = static_cast<int>(order.size());
-  std::vector<std::string> values(static_cast<std::size_t>(scope.dimensions()), "0");
+  std::vector<std::string> values;
+  for (int d = 0; d < scope.dimensions(); ++d) {
+    const auto& range = ranges[static_cast<std::size_t>(d)];
+    values.push_back(str(range.min));  // of an iterator of one value, and of others that the operand does not depend on
+    if (range.extent > 1 && depends(old.at, d) && std::find(order.begin(), order.end(), d) == order.end())
+      throw Refusal{"the copy lacks an iterator that the operand depends on"};
+  }
   Scope copy;
   copy.tensor = fresh_tensor(program, "C");
   copy.type = scope.type;

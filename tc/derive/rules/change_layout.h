@@ -9,7 +9,7 @@ namespace tc::derive {
 ///   before  O(h) +=! X(h + k) * W(k)        after  C(h, k) = X(h + k)   O(h) +=! C(h, k) * W(k)
 ///
 /// Where \p read is beyond its tensor the copy holds the fill. Throws Refusal where \p order is not all that read \p read,
-/// which no other factor may hold, depends on.
+/// which no other factor may hold, depends on, but for iterators of one value.
 Step copy_operand(const Program& program, const std::string& tensor, std::size_t read, const std::vector<int>& order);
 
 /// The same of a tensor that a scope defines: its dimensions in the order \p order.

@@ -131,6 +131,43 @@ std::vector<int> summed_dimensions(const Scope& scope) {
   return result;
 }
 
+namespace {
+
+/// For each subscript of \p read that holds \p dimension its factor, and those of the other ones of \p dimensions in it.
+std::vector<std::vector<std::int64_t>> factors_in(const Read& read, int dimension, int dimensions) {
+  std::vector<std::vector<std::int64_t>> result;
+  for (int o = 0; o < static_cast<int>(read.at.size()); ++o) {
+    if (!depends(read.at, o, dimension)) continue;
+    result.push_back({factor(read.at, o, dimension)});
+    for (int d = 0; d < dimensions; ++d)
+      if (d != dimension && depends(read.at, o, d)) result.back().push_back(factor(read.at, o, d));
+  }
+  return result;
+}
+
+bool share_a_subscript(const Read& read, int a, int b) {
+  for (int o = 0; o < static_cast<int>(read.at.size()); ++o)
+    if (depends(read.at, o, a) && depends(read.at, o, b)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<int> alike_dimensions(const Scope& scope, int dimension, const lang::Box& ranges) {
+  std::vector<int> result;
+  for (int d : summed_dimensions(scope)) {
+    const auto& reads = scope.cases[0].reads;
+    const bool alike = ranges[static_cast<std::size_t>(d)] == ranges[static_cast<std::size_t>(dimension)] &&
+                       std::all_of(reads.begin(), reads.end(), [&](const Read& read) {
+                         const int count = scope.dimensions();
+                         return factors_in(read, d, count) == factors_in(read, dimension, count) &&
+                                !share_a_subscript(read, d, dimension);
+                       });
+    if (d == dimension || alike) result.push_back(d);
+  }
+  return result;
+}
+
 isl::union_map link(std::size_t from, std::size_t to, const isl::multi_aff& function,
                     std::string (*name)(std::size_t)) {
   const auto map = function.as_map();

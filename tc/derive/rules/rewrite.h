@@ -47,6 +47,10 @@ std::vector<std::string> names_of(const Scope& scope, const std::vector<int>& di
 std::vector<int> left_dimensions(const Scope& scope);
 std::vector<int> summed_dimensions(const Scope& scope);
 
+/// The summed dimensions of \p scope, of one case, that have the same part in it as \p dimension, one of them, has: the same range, the
+/// same factors beside the same ones in the same reads, and no subscript together, as the two of a square window. \p ranges is iterator_box().
+std::vector<int> alike_dimensions(const Scope& scope, int dimension, const lang::Box& ranges);
+
 /// { c<from>[x] -> c<to>[function(x)] }, of terms where \p name is that of one.
 isl::union_map link(std::size_t from, std::size_t to, const isl::multi_aff& function,
                     std::string (*name)(std::size_t) = case_name);

@@ -67,12 +67,17 @@ bool is_window(const Scope& scope, int dimension) {
   return false;
 }
 
-/// Sums over windows stay outside, some or all, and are split off all together; without windows any may be split off.
-bool is_wanted(const Scope& scope, const std::vector<int>& inner) {
+/// Sums over windows stay outside, some or all, those that are alike together, and are split off all together; without windows any may
+/// be split off.
+bool is_wanted(const Scope& scope, const std::vector<int>& inner, const lang::Box& ranges) {
+  const auto is_inside = [&](int d) { return std::find(inner.begin(), inner.end(), d) != inner.end(); };
   std::size_t windows = 0, inside = 0;
   for (int d : summed_dimensions(scope)) {
     windows += is_window(scope, d);
-    inside += is_window(scope, d) && std::find(inner.begin(), inner.end(), d) != inner.end();
+    inside += is_window(scope, d) && is_inside(d);
+    if (is_window(scope, d))
+      for (int other : alike_dimensions(scope, d, ranges))
+        if (is_inside(other) != is_inside(d)) return false;
   }
   const auto others = summed_dimensions(scope).size() - windows;
   return windows == 0 || others == 0 || inner.size() - inside == others ||
@@ -87,11 +92,12 @@ std::vector<Step> summation_splits(const Program& program) {
     const auto summed = summed_dimensions(*scope);
     if (!scope->op || !scope->uniform || scope->cases.size() != 1 || summed.size() < 2 || summed.size() > 6) continue;
     if (reads_in(scope->cases[0].body).size() < 2) continue;
+    const auto ranges = iterator_box(*scope);
     for (unsigned bits = 1; bits + 1 < 1u << summed.size(); ++bits) {
       std::vector<int> inner;
       for (std::size_t s = 0; s < summed.size(); ++s)
         if (bits >> s & 1) inner.push_back(summed[s]);
-      if (is_wanted(*scope, inner)) result.push_back(split_summation(program, scope->tensor, inner));
+      if (is_wanted(*scope, inner, ranges)) result.push_back(split_summation(program, scope->tensor, inner));
     }
   }
   return result;

@@ -85,12 +85,10 @@ int dimensions_in(const Read& read, std::size_t output, int count) {
   return result;
 }
 
-/// The left iterator that output \p output of read \p k may stand for: -1, if none.
+/// The left iterator that output \p output of read \p k, of summed iterators without these, may stand for: -1, if none.
 int replaceable(const Scope& scope, std::size_t k, std::size_t output) {
   const auto& reads = scope.cases[0].reads;
   const auto& read = reads[k];
-  for (int d = scope.left(); d < scope.dimensions(); ++d)
-    if (depends(read.at, static_cast<int>(output), d)) return -1;
   if (dimensions_in(read, output, scope.left()) < 2) return -1;
   for (int d = 0; d < scope.left(); ++d) {
     if (!depends(read.at, static_cast<int>(output), d) || elsewhere(read, output, d)) continue;
@@ -141,11 +139,11 @@ std::vector<Step> substitutions(const Program& program) {
 
 namespace {
 
-/// { [x] -> [..., x_d / by, x_d % by, ...] }
-isl::multi_aff split_function(isl::ctx ctx, int dimensions, int dimension, std::int64_t by) {
+/// { [x] -> [..., x_d / by, x_d % by, ...] } for each d of \p split.
+isl::multi_aff split_function(isl::ctx ctx, int dimensions, const std::vector<int>& split, std::int64_t by) {
   std::vector<std::string> values;
   for (int d = 0; d < dimensions; ++d) {
-    if (d != dimension) {
+    if (std::find(split.begin(), split.end(), d) == split.end()) {
       values.push_back(str("i", d));
       continue;
     }
@@ -155,42 +153,90 @@ isl::multi_aff split_function(isl::ctx ctx, int dimensions, int dimension, std::
   return function(ctx, dimensions, values);
 }
 
+/// Its inverse.
+isl::multi_aff joined_function(isl::ctx ctx, int dimensions, const std::vector<int>& split, std::int64_t by) {
+  std::vector<std::string> values;
+  int next = 0;
+  for (int d = 0; d < dimensions; ++d) {
+    const bool one = std::find(split.begin(), split.end(), d) == split.end();
+    values.push_back(one ? str("i", next) : str(by, "*i", next, " + i", next + 1));
+    next += one ? 1 : 2;
+  }
+  return function(ctx, next, values);
+}
+
 }  // namespace
 
-Step split_iterator(const Program& program, const std::string& tensor, int dimension, std::int64_t by) {
+Step split_iterators(const Program& program, const std::string& tensor, const std::vector<int>& dimensions,
+                     std::int64_t by) {
   const auto& scope = changeable(program, tensor);
   if (by < 2) throw Refusal{"an iterator is split by two at least"};
   const isl::ctx ctx = *program.context;
-  const auto place = scope.iterators.begin() + dimension;
-  auto names = scope.iterators;
-  names[static_cast<std::size_t>(dimension)] = fresh_iterator(program, scope.iterators, str(*place, "1"));
-  names.insert(names.begin() + dimension + 1, fresh_iterator(program, names, str(*place, "0")));
-  const auto what = str(tensor, ": ", *place, " = ", by, "*", names[static_cast<std::size_t>(dimension)], " + ",
-                        names[static_cast<std::size_t>(dimension) + 1]);
-  if (dimension < scope.left()) {
-    names.resize(static_cast<std::size_t>(scope.left()) + 1);
-    auto step = substitute_variables(program, tensor, split_function(ctx, scope.left(), dimension, by), names);
-    step.what = what;
+  std::vector<std::string> names, what;
+  for (int d = 0; d < scope.dimensions(); ++d) {
+    const auto& name = scope.iterators[static_cast<std::size_t>(d)];
+    if (std::find(dimensions.begin(), dimensions.end(), d) == dimensions.end()) {
+      names.push_back(name);
+      continue;
+    }
+    auto taken = names;
+    taken.insert(taken.end(), scope.iterators.begin(), scope.iterators.end());
+    names.push_back(fresh_iterator(program, taken, str(name, "1")));
+    taken.push_back(names.back());
+    names.push_back(fresh_iterator(program, taken, str(name, "0")));
+    what.push_back(str(name, " = ", by, "*", names[names.size() - 2], " + ", names.back()));
+  }
+  const auto label = str(tensor, ": ", join(what));
+  const auto left = std::count_if(dimensions.begin(), dimensions.end(), [&](int d) { return d < scope.left(); });
+  if (left > 0) {
+    if (left < static_cast<std::ptrdiff_t>(dimensions.size()))
+      throw Refusal{"iterators of one side are split together"};
+    names.resize(static_cast<std::size_t>(scope.left() + left));
+    auto step = substitute_variables(program, tensor, split_function(ctx, scope.left(), dimensions, by), names);
+    step.what = label;
     return step;
   }
-  const auto forward = split_function(ctx, scope.dimensions(), dimension, by);
-  std::vector<std::string> values;
-  for (int d = 0; d < scope.dimensions(); ++d)
-    values.push_back(d < dimension ? str("i", d) : d > dimension ? str("i", d + 1) : str(by, "*i", d, " + i", d + 1));
-  const auto back = function(ctx, scope.dimensions() + 1, values);
+  const auto forward = split_function(ctx, scope.dimensions(), dimensions, by);
+  const auto back = joined_function(ctx, scope.dimensions(), dimensions, by);
   Scope split = scope;
   split.iterators = names;
+  lang::Box box;
+  const auto ranges = iterator_box(scope);
+  for (int d = 0; d < scope.dimensions(); ++d) {
+    const auto& range = ranges[static_cast<std::size_t>(d)];
+    const bool one = std::find(dimensions.begin(), dimensions.end(), d) == dimensions.end();
+    if (!one && range.min < 0) throw Refusal{"an iterator that is split begins at 0"};
+    box.push_back(one ? range : lang::IntegerRange{0, (range.min + range.extent + by - 1) / by});
+    if (!one) box.push_back({0, by});
+  }
   for (auto& part : split.cases) {
-    part.domain = part.domain.apply(forward.as_map());
+    part.domain = part.domain.apply(forward.as_map()).intersect(box_set(ctx, box));
     for (auto& read : part.reads) read.at = read.at.pullback(back);
   }
-  return {"split iterator", what, with_scopes(program, tensor, {split}), by_cases(tensor, scope.cases.size(), forward)};
+  return {"split iterator", label, with_scopes(program, tensor, {split}),
+          by_cases(tensor, scope.cases.size(), forward)};
+}
+
+Step split_iterator(const Program& program, const std::string& tensor, int dimension, std::int64_t by) {
+  return split_iterators(program, tensor, {dimension}, by);
 }
 
 namespace {
 
 /// Of the two parts of a dimension, the smaller one is at most this: a dimension may be too long for trying all numbers.
 constexpr std::int64_t largest_part = 1 << 16;
+
+/// Do other dimensions than the \p two of output \p o of \p read, the second with a multiple of the factor of the first, run over all
+/// between two values of the second, as r0 in h + 3*r1 + r0?
+bool is_filled(const Scope& scope, const Read& read, std::size_t o, std::pair<int, int> two, const lang::Box& ranges) {
+  const auto own = std::abs(factor(read.at, static_cast<int>(o), two.first)),
+             times = std::abs(factor(read.at, static_cast<int>(o), two.second));
+  for (int d = 0; d < scope.dimensions(); ++d)
+    if (d != two.first && d != two.second && std::abs(factor(read.at, static_cast<int>(o), d)) == own &&
+        ranges[static_cast<std::size_t>(d)].extent * own >= times)
+      return true;
+  return false;
+}
 
 /// By which numbers dimension \p d of \p scope may be split.
 std::set<std::int64_t> factors_of(const Scope& scope, int d, const lang::Box& ranges) {
@@ -205,7 +251,8 @@ std::set<std::int64_t> factors_of(const Scope& scope, int d, const lang::Box& ra
         const auto times = std::abs(factor(read.at, static_cast<int>(o), other));
         if (other == d || times == 0) continue;
         window = window || times == own;
-        if (times > own && times % own == 0 && times / own < extent) result.insert(times / own);
+        if (times > own && times % own == 0 && times / own < extent && !is_filled(scope, read, o, {d, other}, ranges))
+          result.insert(times / own);
       }
     }
   if (!window || d < scope.left()) return result;
@@ -221,13 +268,16 @@ std::set<std::int64_t> factors_of(const Scope& scope, int d, const lang::Box& ra
 std::vector<Step> iterator_splits(const Program& program) {
   std::vector<Step> result;
   for (const auto& scope : program.scopes) {
-    if (!scope->uniform || scope->cases.size() != 1 || !scope->op) continue;
+    if (!scope->uniform || scope->cases.size() != 1 || !scope->op || reads_in(scope->cases[0].body).size() < 2)
+      continue;
     const auto ranges = iterator_box(*scope);
     for (int d = 0; d < scope->dimensions(); ++d) {
       if (ranges[static_cast<std::size_t>(d)].min != 0) continue;
+      const auto together = d < scope->left() ? std::vector{d} : alike_dimensions(*scope, d, ranges);
+      if (together.front() != d) continue;
       for (const auto by : factors_of(*scope, d, ranges)) {
         try {
-          result.push_back(split_iterator(program, scope->tensor, d, by));
+          result.push_back(split_iterators(program, scope->tensor, together, by));
         } catch (const Refusal&) {
         }
       }

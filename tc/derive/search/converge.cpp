@@ -5,6 +5,7 @@
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/rules/change_layout.h"
 #include "tc/derive/search/product_view.h"
+#include "tc/derive/search/window_view.h"
 
 namespace tc::derive {
 
@@ -25,7 +26,7 @@ std::vector<int> joined(std::vector<int> a, const std::vector<int>& b, const std
 
 }  // namespace
 
-std::vector<Step> converge(const Program& program, const std::string& tensor) {
+std::vector<Step> converge(const Program& program, const std::string& tensor, bool convolutions) {
   const auto scope = program.find(tensor);
   std::vector<Step> result;
   const auto add = [&](const auto& rule) {
@@ -37,6 +38,13 @@ std::vector<Step> converge(const Program& program, const std::string& tensor) {
     } catch (const Refusal&) {
     }
   };
+  const auto windows = convolutions ? view_windows(program, *scope) : std::nullopt;
+  if (windows && windows->distance() > 0) {
+    if (!windows->result_fits)
+      add([&] { return reorder_dimensions(program, tensor, completed(windows->result_order, *scope)); });
+    else
+      add([&] { return copy_operand(program, tensor, windows->weights, windows->weights_order); });
+  }
   for (const auto& view : product_views(program, *scope)) {
     if (view.distance() == 0) return {};
     if (!view.result.fits) {

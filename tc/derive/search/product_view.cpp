@@ -1,6 +1,7 @@
 #include "tc/derive/search/product_view.h"
 
 #include <algorithm>
+#include <array>
 
 #include "tc/derive/form/isl_bounds.h"
 #include "tc/derive/form/isl_text.h"
@@ -39,7 +40,11 @@ class Viewer {
     view_.first.read = *read_number(operands[0]);
     view_.second.read = *read_number(operands[1]);
     if (!group() || view_.m.empty() || view_.n.empty() || view_.k.empty()) return {};
-    if (!part.domain.is_equal(box_set(*program_.context, ranges_))) return {};
+    const auto whole = box_set(*program_.context, ranges_);
+    if (!part.domain.is_equal(whole)) {
+      if (!part.domain.is_equal(whole.intersect(reads_inside(program_, part)))) return {};
+      is_padded_ = {goes_beyond(view_.first.read, whole), goes_beyond(view_.second.read, whole)};
+    }
     first_ = strides(view_.first.read), second_ = strides(view_.second.read);
     result_ = strides_of(scope_.box, projection(*program_.context, scope_.dimensions(), left_dimensions(scope_)),
                          scope_.dimensions());
@@ -67,13 +72,19 @@ class Viewer {
     if (m) sort(view.m, *m);
     if (n) sort(view.n, *n);
     if (k) sort(view.k, *k);
-    view.first.fits = first_ && is_matrix(*first_, view.m, view.k);
-    view.second.fits = second_ && is_matrix(*second_, view.k, view.n);
+    view.first.fits = !is_padded_[0] && first_ && is_matrix(*first_, view.m, view.k);
+    view.second.fits = !is_padded_[1] && second_ && is_matrix(*second_, view.k, view.n);
     view.result.fits = is_matrix(*result_, view.m, view.n);
     view.first.order = joined_order(view.m, view.k);
     view.second.order = joined_order(view.k, view.n);
     view.result.order = joined_order(view.m, view.n);
     return view;
+  }
+
+  /// Is \p read outside of its tensor for some of \p whole, where there is no instance?
+  bool goes_beyond(std::size_t read, const isl::set& whole) const {
+    const auto box = box_set(*program_.context, program_.box(scope_.cases[0].reads[read].tensor));
+    return !whole.is_subset(box.preimage(at(read)));
   }
 
   const isl::multi_aff& at(std::size_t read) const { return scope_.cases[0].reads[read].at; }
@@ -131,6 +142,7 @@ class Viewer {
   const Scope& scope_;
   lang::Box ranges_;
   Strides first_, second_, result_;
+  std::array<bool, 2> is_padded_{};
   ProductView view_;
 };
 

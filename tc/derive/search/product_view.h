@@ -35,7 +35,8 @@ struct ProductView {
 };
 
 /// \p scope as a product, with its groups in each order that one of the two operands they are in gives them, the least distance
-/// first. None where it has guards, other factors, iterators of one operand only, or no m, n or k.
+/// first. None where it has other guards than those that keep reads inside of their tensors, which a copy makes needless, other
+/// factors, iterators of one operand only, or no m, n or k.
 std::vector<ProductView> product_views(const Program& program, const Scope& scope);
 /// The first of them.
 std::optional<ProductView> view_product(const Program& program, const Scope& scope);

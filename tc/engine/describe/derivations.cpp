@@ -114,6 +114,7 @@ DerivedPrograms derived(const std::shared_ptr<const Function>& function, const s
     const auto program = derive::from_def({whole->def, whole->ranges}, inputs, context);
     auto how = search;
     how.cancellation = options.stages.cancellation;
+    how.rates = search_rates(options);
     for (const auto& constant : options.constants) how.constants.insert(constant.name);
     const auto derivation = derive::derive(program, how);
     result.statistics = derivation.statistics;

@@ -11,6 +11,7 @@
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/engine/compile/bind_constants.h"
+#include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/price_function.h"
 #include "tc/engine/graph/graph_derivations.h"
 #include "tc/engine/graph/graph_plan.h"
@@ -107,6 +108,12 @@ cache::DerivationKey derivation_key(const std::string& program, const std::set<s
                                     const CompileOptions& options) {
   return {program, constants, to_string(options.target), options.libraries,
           machine_kind_of(options.target).circumstances(options.target)};
+}
+
+derive::Rates search_rates(const CompileOptions& options) {
+  derive::Rates rates;
+  if (!asked_libraries(options.libraries).none()) rates.windows = rates.products;
+  return rates;
 }
 
 std::string why_unproved(const cache::MeasuredDerivation& measured) try {
@@ -249,6 +256,7 @@ void PartDerivations::search(const graph::Graph& graph, const graph::Part& part,
   derive::Options how;
   how.depth = options_.derive;
   how.rules = rules;
+  how.rates = search_rates(options_);
   how.candidates = most;
   how.constants = start.part.key.constants;
   how.cancellation = options_.stages.cancellation;

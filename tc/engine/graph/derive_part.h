@@ -23,6 +23,9 @@ cache::DerivationKey derivation_key(const std::string& program, const std::set<s
 /// to the program of its key; "" if it does, or without a certificate.
 std::string why_unproved(const cache::MeasuredDerivation& measured);
 
+/// The rates of a search for \p options: convolutions are as fast as products of matrices where routines of libraries may compute them.
+derive::Rates search_rates(const CompileOptions& options);
+
 /// A program that rules derived from a part of a graph.
 struct DerivableProgram {
   std::string text;                ///< a def whose sizes are numbers
