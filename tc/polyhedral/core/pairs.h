@@ -15,6 +15,20 @@ inline isl::union_map at_equal(const isl::union_map& pairs, const isl::multi_uni
   return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), function.copy());
 }
 
+/// Those of \p pairs whose first side \p function maps to an earlier place than the second.
+inline isl::union_map earlier(const isl::union_map& pairs, const isl::multi_union_pw_aff& function) {
+  if (pairs.is_empty()) return pairs;
+  return call(pairs.ctx(), isl_union_map_lex_lt_at_multi_union_pw_aff, pairs.copy(), function.copy());
+}
+
+/// Those of \p pairs whose two sides \p function maps to different places. Not what at_equal() leaves: isl would complement sets in which
+/// loops are quotients and remainders.
+inline isl::union_map apart(const isl::union_map& pairs, const isl::multi_union_pw_aff& function) {
+  if (pairs.is_empty()) return pairs;
+  return earlier(pairs, function)
+      .unite(call(pairs.ctx(), isl_union_map_lex_gt_at_multi_union_pw_aff, pairs.copy(), function.copy()));
+}
+
 /// The part of \p time of the statements of \p instances.
 inline isl::union_map times_of(const isl::union_set& instances, const isl::union_map& time) {
   return time.intersect_domain(call(instances.ctx(), isl_union_set_universe, instances.copy()));

@@ -71,7 +71,7 @@ class Inserter {
 
  private:
   /// The node \p node with barriers below it and after it. \p open: the pairs that no loop above tells apart; \p
-  /// carried: those that the loops directly above do.
+  /// carried: those of which the loops directly above run the first in an earlier iteration than the second.
   schedule_node visit(const schedule_node& node, const isl::union_map& open, const isl::union_map& carried) {
     if (is_thread(node) || node.isa<isl::schedule_node_leaf>())
       return carried.is_empty() ? node
@@ -79,7 +79,7 @@ class Inserter {
     if (node.isa<isl::schedule_node_band>()) {
       auto members = node.as<isl::schedule_node_band>().partial_schedule();
       auto equal = at_equal(open, members);
-      return visit_child(node, equal, carried.unite(open.subtract(equal)));
+      return visit_child(node, equal, carried.unite(earlier(open, members)));
     }
     if (node.isa<isl::schedule_node_sequence>() || node.isa<isl::schedule_node_set>())
       return visit_sequence(node, open, carried);
@@ -140,15 +140,15 @@ class Inserter {
                                                        const isl::union_map& carried) const {
     int count = static_cast<int>(filters.size());
     std::vector<Arc> block, warp;
-    auto note = [&](const isl::union_map& pairs, int i, int j) {
+    auto note = [&](const isl::union_map& pairs, int i, int j, int length) {
       auto between = pairs.intersect_domain(filters[i]).intersect_range(filters[j]);
       if (between.is_empty()) return;
-      (needs_block(between) ? block : warp).push_back({i, j > i ? j - i : j - i + count});
+      (needs_block(between) ? block : warp).push_back({i, length});
     };
     for (int i = 0; i < count; ++i)
       for (int j = 0; j < count; ++j) {
-        if (i < j) note(open, i, j);
-        if (i >= j) note(carried, i, j);
+        if (i < j) note(open, i, j, j - i);
+        note(carried, i, j, i < j ? count : j - i + count);
       }
     auto chosen = hit(block, count);
     std::erase_if(warp, [&](const Arc& arc) {

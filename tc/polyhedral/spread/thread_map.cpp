@@ -3,6 +3,7 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/pairs.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -77,12 +78,8 @@ isl::union_map within_blocks(const isl::union_map& pairs, const Coordinates& coo
   return pairs.is_empty() ? pairs : equal_at(pairs, coordinates.blocks);
 }
 
-// Not what is left without the pairs of one thread: isl would complement sets in which threads are quotients and remainders.
 isl::union_map across_threads(const isl::union_map& pairs, const Coordinates& coordinates) {
-  if (pairs.is_empty()) return pairs;
-  const auto in_block = within_blocks(pairs, coordinates);
-  const auto ordered = [&](auto at) { return call(pairs.ctx(), at, in_block.copy(), coordinates.threads.copy()); };
-  return ordered(isl_union_map_lex_lt_at_multi_union_pw_aff).unite(ordered(isl_union_map_lex_gt_at_multi_union_pw_aff));
+  return apart(within_blocks(pairs, coordinates), coordinates.threads);
 }
 
 isl::union_map across_blocks(const isl::union_map& pairs, const Coordinates& coordinates) {
