@@ -36,15 +36,27 @@ isl::union_map iterations_below(const Mark& mark) {
   return node.prefix_schedule_union_map();
 }
 
-/// Of each two elements that \p homes, { T[x] -> place }, gives one place, are all accesses of one before all accesses of the other?
+/// Of each two elements that \p homes, { T[x] -> place }, gives one place, are all accesses of one before all accesses of the other? An
+/// instance reads before it writes.
 bool take_turns(const Subject& subject, const std::vector<Use>& uses, const isl::union_map& homes) {
-  auto touched = isl::union_map::empty(subject.ctx());
-  for (const auto& use : uses) touched = touched.unite(use.access().element.to_union_map());
+  auto reads = isl::union_map::empty(subject.ctx()), writes = reads;
+  for (const auto& use : uses) {
+    const auto element = use.access().element.to_union_map();
+    if (use.writes()) writes = writes.unite(element);
+    if (!use.writes() || use.accumulates()) reads = reads.unite(element);
+  }
+  const auto touched = reads.unite(writes);
   const auto same = homes.apply_range(homes.reverse());
   const auto shared = same.subtract(identity_on(same.domain()));
   const auto accesses = touched.apply_range(shared).apply_range(touched.reverse());
   const auto open = accesses.subtract(forward_in_any_run(subject.launch.schedule, accesses));
-  const auto not_before = open.apply_domain(touched).apply_range(touched).intersect(shared);
+  const auto alone = open.intersect(identity_on(touched.domain()));
+  const auto elements = [&](const isl::union_map& pairs, const isl::union_map& first, const isl::union_map& second) {
+    return pairs.apply_domain(first).apply_range(second).intersect(shared);
+  };
+  const auto not_before = elements(open.subtract(alone), touched, touched)
+                              .unite(elements(alone, writes, touched))
+                              .unite(elements(alone, reads, reads));
   return not_before.is_disjoint(not_before.reverse());
 }
 

@@ -67,7 +67,7 @@ const std::vector<Example>& examples() {
        "E(n,p) }",
        {{30, 20}, {20, 40}, {40, 24}}},
       {"scan",
-       "def f(float(T,N) A, float(M,N) W) -> (Y) { for t in 0:T { H(t,n) = A(t,n) + (t >= 2 ? H(t-1,n) * H(t-2,n) : 1) "
+       "def f(float(T,N) A, float(M,N) W) -> (Y) { for t in 0:T { H(t,n) = A(t,n) + (t >= 3 ? H(t-1,n) * H(t-3,n) : 1) "
        "} Y(m) +=! W(m,n) * H(T-1,n) }",
        {{9, 20}, {3, 20}}},
   };

@@ -40,13 +40,21 @@ isl::union_map in_sequence(const isl::schedule_node& node, isl::union_map pairs)
 
 }  // namespace
 
-bool take_turns(const isl::schedule& schedule, const isl::union_map& touched, const isl::union_map& homes) {
+bool take_turns(const isl::schedule& schedule, const isl::union_map& reads, const isl::union_map& writes,
+                const isl::union_map& homes) {
   const auto same = homes.apply_range(homes.reverse());
   const auto shared = same.subtract(call(same.ctx(), isl_union_set_identity, same.domain().release()));
   if (shared.is_empty()) return true;
+  const auto touched = reads.unite(writes);
   const auto accesses = touched.apply_range(shared).apply_range(touched.reverse());
   const auto open = accesses.subtract(in_sequence(schedule.root(), accesses));
-  const auto not_before = open.apply_domain(touched).apply_range(touched).intersect(shared);
+  const auto alone = open.intersect(call(open.ctx(), isl_union_set_identity, touched.domain().release()));
+  const auto elements = [&](const isl::union_map& pairs, const isl::union_map& first, const isl::union_map& second) {
+    return pairs.apply_domain(first).apply_range(second).intersect(shared);
+  };
+  const auto not_before = elements(open.subtract(alone), touched, touched)
+                              .unite(elements(alone, writes, touched))
+                              .unite(elements(alone, reads, reads));
   return not_before.intersect(not_before.reverse()).is_empty();
 }
 

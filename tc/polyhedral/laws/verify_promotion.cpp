@@ -125,13 +125,6 @@ class BufferCheck {
     return result.coalesce();
   }
 
-  /// { instance -> T[x] }
-  isl::union_map touched() const {
-    auto result = isl::union_map::empty(scop_.ctx());
-    for (const auto& use : uses_) result = result.unite(use.element.to_union_map());
-    return result;
-  }
-
   /// One home for an element and one element for a home, in the loops below the mark, whose iterations then count as
   /// executions, or else at the mark, where elements may also take turns at a home.
   void check_homes() {
@@ -141,7 +134,7 @@ class BufferCheck {
       return;
     }
     auto at_mark = homes(executions_);
-    if (at_mark.is_single_valued() && (at_mark.is_injective() || take_turns(scop_.schedule, touched(), at_mark)))
+    if (at_mark.is_single_valued() && (at_mark.is_injective() || take_turns(scop_.schedule, reads_, writes_, at_mark)))
       return;
     const auto& wrong = at_mark.is_single_valued() ? below : at_mark;
     if (!call(wrong.ctx(), isl_union_map_range_factor_domain, wrong.copy()).is_single_valued())

@@ -58,14 +58,28 @@ isl::union_map not_after(const Scop& scop, const isl::schedule_node& node, const
   return apart.unite(not_after(scop, node.child(0), together));
 }
 
+/// { T[x] -> T[y] } of the elements that the two sides of \p pairs access, the first not surely after the second: an instance reads
+/// before it writes, so what it writes is after what it reads.
+isl::union_map open_elements(const isl::union_map& pairs, const isl::union_map& reads, const isl::union_map& writes) {
+  const auto touched = reads.unite(writes);
+  const auto same = pairs.domain().intersect(pairs.range());
+  const auto alone = pairs.intersect(call(pairs.ctx(), isl_union_set_identity, same.copy()));
+  const auto of = [](const isl::union_map& both, const isl::union_map& first, const isl::union_map& second) {
+    return both.apply_domain(first).apply_range(second);
+  };
+  return of(pairs.subtract(alone), touched, touched).unite(of(alone, reads, touched)).unite(of(alone, writes, writes));
+}
+
 /// { T[x] -> T[y] } of all elements that are needed at one time in one execution of \p subtree, and are apart along dimensions in \p loops
 /// alone.
 isl::map needed_together(const Scop& scop, const Subtree& subtree, const std::string& tensor,
                          const std::set<unsigned>& loops) {
-  auto touched = isl::union_map::empty(scop.ctx());
-  for_each_access(scop, subtree, tensor, [&](const AccessPlace&, const Statement&, const Access& access) {
-    touched = touched.unite(access.relation.to_union_map());
+  auto reads = isl::union_map::empty(scop.ctx()), writes = reads;
+  for_each_access(scop, subtree, tensor, [&](const AccessPlace&, const Statement& statement, const Access& access) {
+    auto& kind = &access == &statement.write ? writes : reads;
+    kind = kind.unite(access.relation.to_union_map());
   });
+  const auto touched = reads.unite(writes);
   auto alike = touched.range().as_set().identity();
   for (const auto d : loops) {
     alike = call(scop.ctx(), isl_map_eliminate, alike.copy(), isl_dim_out, d, 1u);
@@ -74,7 +88,7 @@ isl::map needed_together(const Scop& scop, const Subtree& subtree, const std::st
   const auto runs = subtree.runs.intersect_range(touched.domain());
   const auto both = touched.apply_range(alike.to_union_map()).apply_range(touched.reverse());
   const auto pairs = not_after(scop, subtree.node, runs.reverse().apply_range(runs).intersect(both).coalesce());
-  const auto elements = pairs.apply_domain(touched).apply_range(touched);
+  const auto elements = open_elements(pairs, reads, writes);
   return elements.intersect(elements.reverse()).intersect(alike.to_union_map()).as_map();
 }
 

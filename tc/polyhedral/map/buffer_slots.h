@@ -13,7 +13,8 @@ namespace tc::polyhedral {
 /// of \p subtree touches: elements that are needed at one time, from the first access to the last, then never have one place. A
 /// dimension that would save less than half keeps its extent, as do all outside of ordered loops.
 ///
-///   band [t] { S: h[t, n] = ... h[t - 1, n] }      h[t, n] is needed in iterations t and t + 1: 2 slots along t
+///   band [t] { S: h[t, n] = ... h[t - 1, n] }      an instance reads before it writes: 1 slot along t, used in place
+///   band [t] { S: h[t, n] = ... h[t - 1, m] }      h[t, n] is needed in iterations t and t + 1: 2 slots
 ///
 /// Only sequences and ordered loops count as time, because later passes reorder and vectorise other loops.
 ///

@@ -36,10 +36,14 @@ class CircularBuffers : public MappingPassTest {
 };
 
 TEST_F(CircularBuffers, HaveASlotForEachElementThatIsNeededAtOneTime) {
-  EXPECT_EQ(slots(scan(1)), (std::vector<std::int64_t>{2, 5}));
-  EXPECT_EQ(slots(scan(3)), (std::vector<std::int64_t>{4, 5}));
-  EXPECT_EQ(slots(scan(1, 4)), (std::vector<std::int64_t>{2, 5}));
-  EXPECT_EQ(slots(scan(2, 4)), (std::vector<std::int64_t>{4, 5})) << "three of four slots are no gain";
+  EXPECT_EQ(slots(scan(1)), (std::vector<std::int64_t>{1, 5}));
+  EXPECT_EQ(slots(scan(3)), (std::vector<std::int64_t>{3, 5}));
+  EXPECT_EQ(slots(scan(1, 4)), (std::vector<std::int64_t>{1, 5}));
+  EXPECT_EQ(slots(scan(3, 5)), (std::vector<std::int64_t>{5, 5})) << "three of five slots are no gain";
+  auto late = scan(1);
+  late.statement("S").reads[1] =
+      exact_access(isl::map(ctx(), "{ S[t, n] -> h[t - 1, 4 - n] : 1 <= t < 12 and 0 <= n < 5 }"));
+  EXPECT_EQ(slots(late), (std::vector<std::int64_t>{2, 5})) << "another instance writes in the place that one reads";
   auto alone = scan(1);
   alone.statement("S").loops.clear();
   EXPECT_EQ(slots(alone), (std::vector<std::int64_t>{12, 5})) << "a loop that passes may reorder is no time";
@@ -52,7 +56,7 @@ TEST_F(CircularBuffers, KeepTheValuesOfTheProgram) {
   for (const int distance : {1, 2, 5}) {
     const auto scop = scan(distance);
     const auto result = contract_loops(scop, {});
-    EXPECT_EQ(result.tensor("local_h").extent, (std::vector<std::int64_t>{distance + 1, 5}));
+    EXPECT_EQ(result.tensor("local_h").extent, (std::vector<std::int64_t>{distance, 5}));
     EXPECT_EQ(simulate(result), simulate(scop));
     EXPECT_NO_THROW(verify(result, compute_dependences(scop)));
   }
@@ -60,11 +64,11 @@ TEST_F(CircularBuffers, KeepTheValuesOfTheProgram) {
 
 /// The fault that the law is for: one slot less, and each element takes the place of one that is read later.
 TEST_F(CircularBuffers, WithOneSlotLessAreRefused) {
-  for (const int distance : {1, 2, 5}) {
+  for (const int distance : {2, 3, 5}) {
     auto scop = contract_loops(scan(distance), {});
     const auto fold = [&](Access& access) {
       if (access.function.is_null() || range_name(access.function) != "local_h") return;
-      const auto less = isl::multi_aff(ctx(), str("{ local_h[t, n] -> local_h[t mod ", distance, ", n] }"));
+      const auto less = isl::multi_aff(ctx(), str("{ local_h[t, n] -> local_h[t mod ", distance - 1, ", n] }"));
       access.function = less.to_pw_multi_aff().pullback(access.function);
     };
     for (auto& statement : scop.statements)
@@ -76,18 +80,22 @@ TEST_F(CircularBuffers, WithOneSlotLessAreRefused) {
 TEST_F(CircularBuffers, TakeTurnsInOneThreadOnly) {
   auto scop = contract_loops(scan(1), {});
   EXPECT_NO_THROW(verify_promotion(scop));
-  const isl::union_map touched(ctx(), "{ S[t, n] -> h[t, n]; S[t, n] -> h[t - 1, n] }");
-  const isl::union_map homes(ctx(), "{ h[t, n] -> b[t mod 2, n] }");
+  const isl::union_map writes(ctx(), "{ S[t, n] -> h[t, n] }"), reads(ctx(), "{ S[t, n] -> h[t - 1, n] }");
   using namespace build;
   const std::string all = "{ S[t, n] : 0 <= t < 12 and 0 <= n < 5 }";
   const auto in_turn = domain(ctx(), all, band("[{ S[t, n] -> [(t)] }]"));
   const auto at_once = domain(ctx(), all, mark("parallel", coincident_band("[{ S[t, n] -> [(t)] }]", 1)));
   const auto runs = isl::union_set(ctx(), all);
-  EXPECT_FALSE(take_turns(in_turn, touched.intersect_domain(runs), isl::union_map(ctx(), "{ h[t, n] -> b[0, n] }")));
-  EXPECT_TRUE(take_turns(in_turn, touched.intersect_domain(runs),
-                         homes.intersect_domain(touched.intersect_domain(runs).range())));
-  EXPECT_FALSE(take_turns(at_once, touched.intersect_domain(runs),
-                          homes.intersect_domain(touched.intersect_domain(runs).range())));
+  const auto turns = [&](const isl::schedule& schedule, const char* homes) {
+    const auto written = writes.intersect_domain(runs), read = reads.intersect_domain(runs);
+    return take_turns(schedule, read, written,
+                      isl::union_map(ctx(), homes).intersect_domain(written.unite(read).range()));
+  };
+  EXPECT_TRUE(turns(in_turn, "{ h[t, n] -> b[t mod 2, n] }"));
+  EXPECT_TRUE(turns(in_turn, "{ h[t, n] -> b[0, n] }")) << "an instance reads before it writes";
+  EXPECT_FALSE(turns(in_turn, "{ h[t, n] -> b[0, n mod 2] }")) << "instances of one iteration run in any order";
+  EXPECT_FALSE(turns(at_once, "{ h[t, n] -> b[t mod 2, n] }"));
+  EXPECT_FALSE(turns(at_once, "{ h[t, n] -> b[0, n] }"));
 }
 
 }  // namespace
