@@ -73,4 +73,20 @@ Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vecto
   return allocated(result, buffers, place);
 }
 
+std::optional<Contracted> contract_one(const Scop& scop, const std::vector<int>& inside, const std::string& tensor) {
+  if (node_at(scop.schedule, inside).isa<isl::schedule_node_leaf>()) return std::nullopt;
+  const Subtree subtree(scop, inside);
+  if (!is_private(scop, subtree, scop.tensor(tensor))) return std::nullopt;
+  const auto box = footprint_box(scop, subtree, {}, tensor);
+  if (!box) return std::nullopt;
+  FirstLanes first_lanes(subtree);
+  const auto buffer = local_buffer(scop, subtree, {}, scop.tensor(tensor), *box, first_lanes);
+  const auto takes_turns = [&] {
+    for (std::size_t d = 0; d < box->extent.size(); ++d)
+      if (box->extent[d] > 1 && box->extent[d] < box->elements_along[d]) return true;
+    return false;
+  };
+  return Contracted{allocated(with_buffer(scop, *box, buffer), {buffer.name}, inside), takes_turns()};
+}
+
 }  // namespace tc::polyhedral

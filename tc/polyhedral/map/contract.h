@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,15 @@ namespace tc::polyhedral {
 /// decides whether the buffer can be padded for them.
 Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& place,
               const ClusterState& cluster, const std::vector<std::string>& always, std::int64_t bytes);
+
+/// A scop with one temporary in a buffer.
+struct Contracted {
+  Scop scop;  ///< the buffer is its last tensor
+  bool takes_turns =
+      false;  ///< iterations of an ordered loop use several slots in turn, so indices of the buffer are no constants
+};
+
+/// The same for \p tensor alone, whatever its footprint; nothing where it is no such temporary.
+std::optional<Contracted> contract_one(const Scop& scop, const std::vector<int>& inside, const std::string& tensor);
 
 }  // namespace tc::polyhedral

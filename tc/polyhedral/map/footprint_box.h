@@ -17,6 +17,7 @@ struct FootprintBox {
   isl::map elements;  ///< [prefix] -> T[x]
   isl::multi_aff offset;
   std::vector<std::int64_t> extent;
+  std::vector<std::int64_t> elements_along = {};
   bool circular = false;  ///< fewer places than elements along some dimension (buffer_slots.h)
   std::map<AccessPlace, isl::pw_multi_aff> places = {};  ///< S[i] -> T[(x - offset) mod extent], for every access
 };

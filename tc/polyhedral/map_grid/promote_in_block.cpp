@@ -208,11 +208,12 @@ void add_slots(Scop& scop, const std::string& buffer, const GridBuffer& choice) 
 Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer& choice, const BlockThreads& threads,
              BlockMemory& memory) {
   const auto& name = choice.tensor;
-  auto result = contract(scop, inside, inside, {}, {name}, 0);
-  if (result.tensors.size() == scop.tensors.size()) return scop;
+  auto contracted = contract_one(scop, inside, name);
+  if (!contracted) return scop;
+  auto& result = contracted->scop;
   auto buffer = result.tensors.back().name;
   BufferPlacer placer(result, threads);
-  if (placer.is_of_threads(buffer, node_at(scop.schedule, inside)))
+  if (!contracted->takes_turns && placer.is_of_threads(buffer, node_at(scop.schedule, inside)))
     return placer.keep_in_registers(buffer, memory.thread_elements) ? result : scop;
   bool slotted = choice.along >= 0;
   if (slotted) add_slots(result, buffer, choice);

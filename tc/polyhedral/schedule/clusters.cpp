@@ -209,7 +209,8 @@ std::vector<Cluster> Clustering::fuse(const std::vector<Unit>& units, const Free
 }
 
 bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) const {
-  if (options_.fusion == FusionStrategy::Min || is_loop(unit) || is_loop(cluster.units.front())) return false;
+  if (options_.fusion == FusionStrategy::Min) return false;
+  if ((is_loop(unit) || has_loop(cluster)) && !joins_loops(cluster, unit)) return false;
   if (options_.fusion == FusionStrategy::Preserve3Coincident) {
     if (cluster.statements().size() + unit.size() > most_fused) return false;
     if (!share_data(cluster.statements(), unit)) return false;
@@ -220,6 +221,10 @@ bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) cons
   if (!accept(fused, free) || !pays(fused, cluster, unit, free)) return false;
   cluster = std::move(fused);
   return true;
+}
+
+bool Clustering::joins_loops(const Cluster& cluster, const Unit& unit) const {
+  return options_.fuse_rows > 0 && is_loop(unit) != has_loop(cluster);
 }
 
 Rows Clustering::rows_of(const Cluster& cluster, const Free& free) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "tc/polyhedral/core/options.h"
@@ -37,7 +38,8 @@ std::vector<Unit> distribute_loops(const Scop& scop, const StatementGraph& graph
 bool keeps_loops(const StatementGraph& graph, const Row& row);
 
 /// Fuses \p units, taken in their order, under \p options.fusion: each joins the last cluster that it can join without
-/// passing one it depends on, else it begins a cluster; an ordered loop is a cluster of its own. Along the members that clusters share, all dependences in them
+/// passing one it depends on, else it begins a cluster; an ordered loop is a cluster of its own, except that other statements may join it
+/// where options.fuse_rows says that clusters are kernels. Along the members that clusters share, all dependences in them
 /// have distance 0.
 ///
 /// Max: one shared member suffices. Preserve3Coincident: all shared members have one range, the units share data, and
@@ -57,6 +59,11 @@ class Clustering {
 
  private:
   bool is_loop(const Unit& unit) const { return graph_.nodes[unit.front()].loops.size() > depth_; }
+  bool has_loop(const Cluster& cluster) const {
+    return std::any_of(cluster.units.begin(), cluster.units.end(), [&](const Unit& unit) { return is_loop(unit); });
+  }
+  /// May \p unit run in one kernel with \p cluster, if one of them is an ordered loop?
+  bool joins_loops(const Cluster& cluster, const Unit& unit) const;
   bool join(Cluster& cluster, const Unit& unit, const Free& free) const;
   Rows rows_of(const Cluster& cluster, const Free& free) const;
   bool accept(const Cluster& cluster, const Free& free) const;

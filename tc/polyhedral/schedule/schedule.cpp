@@ -143,7 +143,7 @@ class Scheduler {
 
   /// Is \p cluster the statements of an ordered loop that stands nowhere above?
   bool is_loop(const Cluster& cluster) const {
-    return scop_.statements[cluster.statements().front()].loops.size() > depth_;
+    return cluster.units.size() == 1 && scop_.statements[cluster.statements().front()].loops.size() > depth_;
   }
 
   /// band [t] around \p statements, all of an ordered loop over t, as they are scheduled in one iteration of it.

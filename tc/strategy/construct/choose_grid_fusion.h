@@ -22,6 +22,8 @@ class ChooseGridFusion final : public polyhedral::FusionCriterion {
 
   bool pays(const polyhedral::ClusterView& fused, const polyhedral::ClusterView& earlier,
             const polyhedral::ClusterView& later) const override;
+  /// Another kernel reads what the caches of multiprocessors have no more.
+  bool fits_caches(std::int64_t) const override { return false; }
 
  private:
   double seconds(const polyhedral::ClusterView& cluster) const;
