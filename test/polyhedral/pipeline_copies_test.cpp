@@ -29,7 +29,7 @@ class PipelineCopies : public BlockPassTest {
 };
 
 TEST_F(PipelineCopies, RunEarlierThanTheirReaders) {
-  auto scop = run_ahead(blocks(), {0}, {{"S", 2}});
+  auto scop = run_ahead(blocks(), {0}, {{"S", "U", 2}});
   auto band = node_at(scop.schedule, {0}).as<isl::schedule_node_band>();
   auto times = isl::union_map(call(ctx(), isl_schedule_node_band_get_partial_schedule_union_map, band.get()))
                    .intersect_domain(scop.domain());

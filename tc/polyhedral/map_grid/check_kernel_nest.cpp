@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "tc/base/contains.h"
@@ -86,8 +85,7 @@ class KernelNestCheck {
   void check_copy(const NestSharedCopy& copy) {
     const auto& reader = statement(copy.statement);
     const auto id = view_.statements[static_cast<std::size_t>(copy.statement)].id;
-    if (reader_.value_or(copy.statement) != copy.statement) fail("copies", "copies are of the reads of one statement");
-    reader_ = copy.statement;
+    readers_.insert(copy.statement);
     if (copy.read >= static_cast<int>(reader.reads.size()))
       fail("copies", str("'", id, "' has no read ", copy.read, ", it has ", reader.reads.size()));
     if (copy.vector > longest_run) fail("copies", str("a thread copies at most ", longest_run, " elements at once"));
@@ -218,6 +216,7 @@ class KernelNestCheck {
     if (own.empty()) return;
     const bool on_threads =
         std::any_of(own.begin(), own.end(), [](const NestLoop& loop) { return loop.place == NestPlace::Thread; });
+    if (on_threads && member.coincident && is_distributed(band)) return;
     if (!on_threads) {
       if (own.size() > 1) fail("order", "a loop around several statements is cut only where threads run it");
       above.push_back(own.front());
@@ -229,7 +228,7 @@ class KernelNestCheck {
       if (contains(band.statements, nest_.branches[other].statement) &&
           !are_alike(loops_over_shared(band, member, other), own))
         fail("threads", "the statements of a loop around them have it on threads alike");
-    if (adds_statements(band))
+    if (sums_below(band))
       fail("threads", "passes add statements below a loop around several statements, so threads do not share it");
     for (const auto& loop : own) {
       if (loop.place == NestPlace::Thread) return;
@@ -259,9 +258,15 @@ class KernelNestCheck {
     return false;
   }
 
-  /// Do passes add statements, of copies or of sums, below \p band?
-  bool adds_statements(const SharedBand& band) const {
-    if (reader_ && contains(band.statements, nest_.branches[static_cast<std::size_t>(*reader_)].statement)) return true;
+  /// Are the loops of \p band those of each statement, because copies for one of them stand between (distribute_bands.h)?
+  bool is_distributed(const SharedBand& band) const {
+    return std::any_of(readers_.begin(), readers_.end(), [&](int reader) {
+      return contains(band.statements, nest_.branches[static_cast<std::size_t>(reader)].statement);
+    });
+  }
+
+  /// Do passes add statements of sums below \p band?
+  bool sums_below(const SharedBand& band) const {
     return std::any_of(nest_.branches.begin(), nest_.branches.end(), [&](const NestBranch& branch) {
       return contains(band.statements, branch.statement) &&
              std::any_of(branch.loops.begin(), branch.loops.end(), [&](const NestLoop& loop) {
@@ -282,12 +287,12 @@ class KernelNestCheck {
   void check_blocks(int number, const NestLoop& loop) {
     const auto& index = loop.digit.index;
     const auto& id = view_.statements[static_cast<std::size_t>(number)].id;
-    if (blocks_++ > 0) fail("copies", "one loop has copies");
+    if (!blocks_.insert(number).second) fail("copies", "one loop of a statement has copies");
     if (!space_.is_reduced(index) || !statement(number).write.exact)
       fail("copies", str("i", index.number, " of '", id, "' is not reduced, so it is not cut into blocks"));
     if (loop.slots > most_slots) fail("copies", str("at most ", most_slots, " blocks are in memory at once"));
-    if (reader_.value_or(number) != number) fail("copies", "copies are of what the reduction in blocks reads");
-    if (!reader_) fail("copies", "nothing is copied: a line 'copy ... to shared memory' above the branches says what");
+    if (readers_.count(number) == 0)
+      fail("copies", "nothing is copied: a line 'copy ... to shared memory' above the branches says what");
     const auto range = box(statement(number).domain)[static_cast<std::size_t>(index.number)];
     if (range.min % loop.digit.step != 0)
       fail("copies",
@@ -302,8 +307,8 @@ class KernelNestCheck {
   const Nest& nest_;
   std::vector<bool> coincident_;
   NestPart part_;
-  std::optional<int> reader_;  ///< the statement whose reads are copied
-  int blocks_ = 0;             ///< loops with copies
+  std::set<int> readers_;  ///< the statements whose reads are copied
+  std::set<int> blocks_;   ///< that have a loop with copies
   std::set<std::pair<std::string, bool>> kept_;
 };
 

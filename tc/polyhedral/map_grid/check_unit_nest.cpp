@@ -135,7 +135,8 @@ class UnitCheck {
     const auto& sum = range_name(scop_.statement(branch_.statement).write.relation);
     bool keeps = false;
     for (const auto& step : nest_.trunk) {
-      if (const auto* copy = std::get_if<NestSharedCopy>(&step.what); copy && !copy->asynchronous)
+      if (const auto* copy = std::get_if<NestSharedCopy>(&step.what);
+          copy && copy->statement == number_ && !copy->asynchronous)
         fail(str("copies for '", unit.name, "' are asynchronous"));
       const auto* keep = std::get_if<NestKeep>(&step.what);
       keeps = keeps || (keep && !keep->is_temporary && keep->tensor == sum);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "tc/base/contains.h"
 #include "tc/base/error.h"
@@ -14,6 +15,7 @@
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 #include "tc/polyhedral/nest/kernel_nest.h"
+#include "tc/polyhedral/spread/distribute_bands.h"
 #include "tc/polyhedral/spread/spread_statement.h"
 
 namespace tc::polyhedral {
@@ -105,7 +107,7 @@ class Copy {
     const int free = unit && unit->from_shared ? 2 : 1;  // slots that are read while copies are made
     if (ahead)
       for (const auto& addition : result)
-        state.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - free});
+        state.ahead.push_back({addition.statement.id, reader_.id, waits ? 1 : blocks_.slots - free});
     return result;
   }
 
@@ -354,18 +356,25 @@ class Copy {
   std::vector<std::string> own_;     ///< iterators of the copy
 };
 
-}  // namespace
+/// The iterators of statement number \p number that loops around several statements run, one value after the other.
+std::vector<Fixed> shared_loops(const GridClusterState& state, int number) {
+  std::vector<Fixed> result;
+  const auto& branch = state.nest.branches.at(static_cast<std::size_t>(number));
+  for (const auto& band : state.space.bands)
+    for (const auto& member : band.members) {
+      const auto iterator = member.iterator_of(band, branch.statement);
+      if (iterator >= 0 && thread_loops(branch, {number, iterator}).empty()) result.push_back({iterator, 1});
+    }
+  return result;
+}
 
-Scop copy_reads(const Scop& scop, GridClusterState& state) {
-  std::vector<NestSharedCopy> choices;
-  for (const auto& step : state.nest.trunk)
-    if (const auto* copy = std::get_if<NestSharedCopy>(&step.what)) choices.push_back(*copy);
-  if (choices.empty()) return scop;
+/// Copies \p choices, reads of statement number \p number.
+Scop copy_reads_of(const Scop& scop, int number, const std::vector<NestSharedCopy>& choices, GridClusterState& state) {
   auto result = scop;
-  const auto number = choices.front().statement;
   const auto& reader = state.nest.branches.at(static_cast<std::size_t>(number)).statement;
-  const auto blocks = state.blocks();
+  const auto blocks = state.blocks(reader);
   auto fixed = outer_tiles(state.space, state.nest, number);
+  for (const auto& loop : shared_loops(state, number)) fixed.push_back(loop);
   std::vector<int> outer;
   for (const auto& loop : fixed) outer.push_back(loop.iterator);
   if (blocks.iterator >= 0) fixed.push_back({blocks.iterator, blocks.size});
@@ -385,9 +394,27 @@ Scop copy_reads(const Scop& scop, GridClusterState& state) {
   }
   auto path = path_of(place);
   result = surround(result, path, copies, {});
-  if (state.ahead.empty()) return result;
+  std::vector<GridAhead> ahead;
+  for (const auto& each : state.ahead)
+    if (each.reader == reader) ahead.push_back(each);
+  if (ahead.empty()) return result;
   path.pop_back();
-  return run_ahead(result, path, state.ahead);
+  return run_ahead(result, path, ahead);
+}
+
+}  // namespace
+
+Scop copy_reads(const Scop& scop, GridClusterState& state) {
+  std::map<int, std::vector<NestSharedCopy>> choices;
+  for (const auto& step : state.nest.trunk)
+    if (const auto* copy = std::get_if<NestSharedCopy>(&step.what)) choices[copy->statement].push_back(*copy);
+  if (choices.empty()) return scop;
+  std::vector<std::string> readers;
+  for (const auto& [number, of_reader] : choices)
+    readers.push_back(state.nest.branches.at(static_cast<std::size_t>(number)).statement);
+  auto result = distribute_bands(scop, state, readers);
+  for (const auto& [number, of_reader] : choices) result = copy_reads_of(result, number, of_reader, state);
+  return result;
 }
 
 }  // namespace tc::polyhedral

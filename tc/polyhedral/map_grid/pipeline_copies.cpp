@@ -1,6 +1,7 @@
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "tc/base/error.h"
@@ -15,16 +16,45 @@ namespace {
 
 using isl::schedule_node;
 
-/// The sequence of the copies of \p state and their reader, below the band over blocks.
-schedule_node pipelined_sequence(const Scop& scop, const GridClusterState& state) {
-  std::vector<std::string> statements{state.blocks().statement};
-  for (const auto& copy : state.ahead) statements.push_back(copy.statement);
+/// The statements whose copies run ahead.
+std::set<std::string> pipelined_readers(const GridClusterState& state) {
+  std::set<std::string> result;
+  for (const auto& copy : state.ahead) result.insert(copy.reader);
+  return result;
+}
+
+/// The sequence of \p reader and its copies, below the band over blocks.
+schedule_node pipelined_sequence(const Scop& scop, const GridClusterState& state, const std::string& reader) {
+  std::vector<std::string> statements{reader};
+  for (const auto& copy : state.ahead)
+    if (copy.reader == reader) statements.push_back(copy.statement);
   auto node = common_node(scop.schedule, statements);
   auto band = band_above(node);
   if (!node.isa<isl::schedule_node_sequence>() || !band.isa<isl::schedule_node_band>() ||
       band_members(band).size() != 1)
     throw InternalError("copies that run ahead do not stand with their reader right below the loop over blocks");
   return node;
+}
+
+/// Adds the synchronisation of the copies for \p reader to \p result.
+void add_copy_waits(const Scop& scop, const GridClusterState& state, const std::string& reader,
+                    Synchronisation& result) {
+  auto node = pipelined_sequence(scop, state, reader);
+  std::string last, asynchronous;
+  for (unsigned i = 0; i < node.n_children(); ++i) {
+    last = statement_ids(node.child(static_cast<int>(i)).child(0)).at(0);
+    if (scop.statement(last).asynchronous) asynchronous = last;
+  }
+  if (asynchronous.empty()) return;
+  auto slots = state.blocks(reader).slots;
+  if (const auto* unit = scop.statement(last).unit; !unit || !unit->from_shared) {
+    result.behind[asynchronous] = {copy_commit};
+    result.behind[last] = {str(copy_wait, "_", slots - 2)};
+    return;
+  }
+  result.behind[asynchronous] = {copy_commit, unit_begin};
+  result.behind[last] = {unit_commit, str(unit_wait, "_1"), str(copy_wait, "_", slots - 3), proxy_fence};
+  result.behind_all[last] = {str(unit_wait, "_0")};
 }
 
 }  // namespace
@@ -53,31 +83,19 @@ Scop run_ahead(const Scop& scop, const std::vector<int>& band, const std::vector
 }
 
 Scop isolate_first_copies(const Scop& scop, const GridClusterState& state) {
-  if (state.ahead.empty()) return scop;
   auto result = scop;
-  auto band = band_above(pipelined_sequence(scop, state));
-  auto reader = scop.statement(state.blocks().statement).domain.to_union_set();
-  auto first = values(band_members(band).at(0), reader).min;
-  result.schedule = isolate(band, {str("t0 >= ", first)}).schedule();
+  for (const auto& reader : pipelined_readers(state)) {
+    auto band = band_above(pipelined_sequence(result, state, reader));
+    auto first = values(band_members(band).at(0), scop.statement(reader).domain.to_union_set()).min;
+    result.schedule = isolate(band, {str("t0 >= ", first)}).schedule();
+  }
   return result;
 }
 
 Synchronisation copy_waits(const Scop& scop, const GridClusterState& state) {
   Synchronisation result;
-  if (state.ahead.empty()) return result;
-  auto node = pipelined_sequence(scop, state);
-  std::string last, asynchronous;
-  for (unsigned i = 0; i < node.n_children(); ++i) {
-    last = statement_ids(node.child(static_cast<int>(i)).child(0)).at(0);
-    if (scop.statement(last).asynchronous) asynchronous = last;
-  }
-  if (asynchronous.empty()) return result;
-  auto slots = state.blocks().slots;
-  if (const auto* unit = scop.statement(last).unit; !unit || !unit->from_shared)
-    return {{{asynchronous, {copy_commit}}, {last, {str(copy_wait, "_", slots - 2)}}}};
-  return {{{asynchronous, {copy_commit, unit_begin}},
-           {last, {unit_commit, str(unit_wait, "_1"), str(copy_wait, "_", slots - 3), proxy_fence}}},
-          {{last, {str(unit_wait, "_0")}}}};
+  for (const auto& reader : pipelined_readers(state)) add_copy_waits(scop, state, reader, result);
+  return result;
 }
 
 }  // namespace tc::polyhedral

@@ -9,6 +9,8 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/surround.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
+#include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/kernel_nest.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -35,10 +37,35 @@ std::string with(std::vector<std::string> names, const std::string& last) {
   return join(names);
 }
 
-/// Lets the threads of a warp combine what statement \p id adds up over its last iterator.
-void combine_in_warps(Statement& statement, std::int64_t warp_size) {
+/// Lets \p lanes neighbouring threads of a warp combine what statement \p id adds up over its last iterator.
+void combine_in_warps(Statement& statement, std::int64_t lanes) {
   statement.combined_iterator = dimensions(statement.domain) - 1;
-  statement.combined_lanes = static_cast<int>(warp_size);
+  statement.combined_lanes = static_cast<int>(lanes);
+}
+
+/// Do all threads of a block run \p branch alike, but for their numbers? Threads that share a warp with others combine values only if
+/// no condition parts them.
+bool runs_in_all_threads(const GridClusterState& state, const NestBranch& branch) {
+  std::array<std::int64_t, 3> threads = {1, 1, 1};
+  for (const auto& loop : branch.loops) {
+    const auto& index = loop.digit.index;
+    if (loop.place != NestPlace::Thread) continue;
+    threads[static_cast<std::size_t>(loop.dimension)] *= values_of(loop.digit, state.space.extent(index));
+    if (loop.dimension == 0) continue;
+    const auto tile = index.statement < 0 ? tile_of(state.space, state.nest, index.number) : state.space.extent(index);
+    if (index.statement >= 0 || state.space.extent(index) % tile != 0) return false;
+  }
+  return threads[1] == state.block()[1] && threads[2] == state.block()[2];
+}
+
+/// How many neighbouring threads combine a sum of all threads along x by exchanges: a warp, or the part of one that the threads are;
+/// 0: they combine it in memory.
+std::int64_t exchanging_lanes(const GridClusterState& state, const NestBranch& branch) {
+  const auto threads = state.block()[0], warp = state.warp_size;
+  if (threads % warp == 0) return warp;
+  const auto all = threads * state.block()[1] * state.block()[2];
+  const bool is_part = warp % threads == 0 && all % warp == 0;
+  return is_part && runs_in_all_threads(state, branch) ? threads : 0;
 }
 
 /// Takes the sums of warps to a tensor of their own, which thread 0 adds up.
@@ -77,9 +104,10 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
   return surround(result, path, {}, {joined});
 }
 
-/// The reduction over \p iterator, runs of \p run of which go to one thread along x, in all threads.
-Scop reduce(const Scop& scop, const std::string& id, int iterator, std::int64_t run, GridClusterState& state) {
-  const auto threads = state.block()[0], warp_size = state.warp_size;
+/// The reduction of \p branch over \p iterator, runs of \p run of which go to one thread along x, in all threads.
+Scop reduce(const Scop& scop, const NestBranch& branch, int iterator, std::int64_t run, GridClusterState& state) {
+  const auto& id = branch.statement;
+  const auto threads = state.block()[0], lanes = exchanging_lanes(state, branch);
   auto root = scop.schedule.root().child(0);
   bool has_outer_band = !cluster_views(scop).at(0).members.empty();
   auto place = path_to(has_outer_band ? root.child(0) : root, id);
@@ -87,15 +115,14 @@ Scop reduce(const Scop& scop, const std::string& id, int iterator, std::int64_t 
   state.promoted.push_back(result.tensors.back().name);
   for (const auto& name : added) {
     int last = dimensions(result.statement(name).domain) - 1;
-    bool whole = threads % warp_size == 0;
-    if (name == added[1] && !whole) continue;
+    if (name == added[1] && lanes == 0) continue;
     auto loop = loop_over(NestIndex{0, last}, 0, 1);
     loop.place = NestPlace::Thread;
     state.added.push_back({.statement = name, .loops = {loop}});
   }
-  if (threads % warp_size != 0) return result;
-  combine_in_warps(result.statement(added[1]), warp_size);
-  return threads == warp_size ? result : join_warps(result, added[1], threads / warp_size, state);
+  if (lanes == 0) return result;
+  combine_in_warps(result.statement(added[1]), lanes);
+  return threads <= lanes ? result : join_warps(result, added[1], threads / lanes, state);
 }
 
 }  // namespace
@@ -106,7 +133,7 @@ Scop reduce_in_block(const Scop& scop, GridClusterState& state) {
     for (const auto& loop : branch.loops)
       if (loop.place == NestPlace::Thread && loop.dimension == 0 && state.block()[0] > 1 &&
           state.space.is_reduced(loop.digit.index))
-        result = reduce(result, branch.statement, loop.digit.index.number, loop.digit.step, state);
+        result = reduce(result, branch, loop.digit.index.number, loop.digit.step, state);
   return result;
 }
 

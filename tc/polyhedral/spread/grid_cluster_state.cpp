@@ -13,10 +13,11 @@ GridClusterState::GridClusterState(NestSpace of_nest, Nest realised, std::int64_
       promoted.push_back(keep->tensor);
 }
 
-CopyBlocks GridClusterState::blocks() const {
+CopyBlocks GridClusterState::blocks(const std::string& reader) const {
   for (const auto& branch : nest.branches)
     for (const auto& loop : branch.loops)
-      if (loop.slots > 0) return {branch.statement, loop.digit.index.number, loop.digit.step, loop.slots};
+      if (branch.statement == reader && loop.slots > 0)
+        return {branch.statement, loop.digit.index.number, loop.digit.step, loop.slots};
   return {};
 }
 

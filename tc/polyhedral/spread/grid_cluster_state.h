@@ -23,6 +23,7 @@ struct GridBuffer {
 /// A copy that is made `blocks` blocks before the threads compute with it.
 struct GridAhead {
   std::string statement;
+  std::string reader;  ///< the statement whose reads are copied
   int blocks = 0;
 };
 
@@ -58,7 +59,8 @@ struct GridClusterState {
 
   /// Threads along each dimension.
   const std::array<std::int64_t, 3>& block() const { return nest.launch->block; }
-  CopyBlocks blocks() const;
+  /// The blocks for which reads of the statement \p reader are copied.
+  CopyBlocks blocks(const std::string& reader) const;
   /// The position of statement \p id in the nest; -1 of one that a pass added.
   int position(const std::string& id) const { return space.position(id); }
   /// The loops of statement \p id, whose own loops run over \p iterators: its branch, or of one that a pass added

@@ -41,19 +41,21 @@ bool are_alike(const std::vector<NestLoop>& a, const std::vector<NestLoop>& b) {
   });
 }
 
-/// The loops over \p member of a band that the branches of the statements \p ids below have alike, down to the one on
-/// threads; nothing where they differ.
-std::vector<NestLoop> agreed(const Kernel& kernel, const isl::union_pw_aff& member,
-                             const std::vector<std::string>& ids) {
+}  // namespace
+
+std::vector<NestLoop> loops_to_shared_threads(const Scop& scop, const GridClusterState& state,
+                                              const isl::union_pw_aff& member, const std::vector<std::string>& ids) {
   std::vector<NestLoop> result;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto iterator = only_iterator(member, kernel.scop.statement(ids[i]).domain);
-    const auto loops = loops_to_threads(kernel.state, ids[i], iterator);
+    const auto iterator = only_iterator(member, scop.statement(ids[i]).domain);
+    const auto loops = loops_to_threads(state, ids[i], iterator);
     if (i > 0 && !are_alike(loops, result)) return {};
     result = loops;
   }
   return result;
 }
+
+namespace {
 
 /// The loops of a band around several statements that stay above them, and what is left for them.
 struct Shared {
@@ -70,7 +72,8 @@ Shared shared_loops(const Kernel& kernel, const schedule_node& band, const std::
   Shared result{{}, points};
   for (std::size_t i = 0; i < members.size(); ++i) {
     const bool is_coincident{coincident[i]};
-    const auto loops = is_coincident ? agreed(kernel, members[i], ids) : std::vector<NestLoop>{};
+    const auto loops =
+        is_coincident ? loops_to_shared_threads(kernel.scop, kernel.state, members[i], ids) : std::vector<NestLoop>{};
     if (loops.empty()) {
       result.stay.push_back({members[i], is_coincident});
       continue;

@@ -13,6 +13,11 @@ struct ThreadTree {
   std::vector<StatementThreads> statements;
 };
 
+/// The loops over \p member, of a band around the statements \p ids, that all their branches have alike, down to the one on threads;
+/// nothing where they differ.
+std::vector<NestLoop> loops_to_shared_threads(const Scop& scop, const GridClusterState& state,
+                                              const isl::union_pw_aff& member, const std::vector<std::string>& ids);
+
 /// Spreads the loops below \p node, and \p points, what is left of those above it, over threads as the nest of \p state says;
 /// the serial loops of the statements \p together are run by all threads in step. Loops around several statements stay;
 /// of one that all their branches give to threads alike, the digits above the threads stay:
