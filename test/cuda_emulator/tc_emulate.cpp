@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -21,6 +23,7 @@ DEFINE_string(target, "cuda:sm_90", "the machine to compile for");
 DEFINE_int32(seeds, 3, "number of interleavings");
 DEFINE_int32(first_seed, 1, "the first seed");
 DEFINE_string(options, "", "mapping options, \"fusion=max,tile=32x32\"");
+DEFINE_string(nest, "", "a file with nests of kernels (docs/nests.md)");
 DEFINE_string(def, "", "the def to run, the last one if empty");
 DEFINE_bool(text, false, "print the kernels");
 DEFINE_int32(blocks, 0, "run so many blocks of each kernel, and compare nothing; 0: all");
@@ -53,6 +56,12 @@ lang::SizeMap sizes_of(const ProgramFile& program, const engine::Function& funct
       throw ArgumentError(
           str("--sizes lacks '", name, "'; '", function.name(), "' has the sizes ", join(function.def.sizes)));
   return sizes;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw ArgumentError(str("there is no file '", path, "'"));
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void print_counts(const Emulated& run) {
@@ -107,6 +116,7 @@ int emulate_file(const std::string& path) {
   options.mapping = options::MappingOptions::parse(FLAGS_options);
   options.stages.verify = FLAGS_verify;
   options.stages.dump_directory = FLAGS_dump;
+  if (!FLAGS_nest.empty()) options.stages.replace["nest"] = text_of(FLAGS_nest);
   if (!options.target.is_cuda()) throw OptionsError(str("--target: '", FLAGS_target, "' is not a GPU"));
   auto arguments = make_arguments(*function, program, sizes);
   const bool compares = FLAGS_blocks == 0;

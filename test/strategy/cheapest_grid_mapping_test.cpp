@@ -32,7 +32,7 @@ class CheapestGridMapping : public polyhedral::IslTest {
   }
 
   GridClusterMapping chosen(const Scop& scop, const MappingOptions& options = {}) const {
-    return cheapest_grid_mapping(polyhedral::clustered(scop), target, options, bodies).clusters.at(0);
+    return cheapest_grid_mapping(polyhedral::clustered(scop), target, options, bodies).at(0).mapping;
   }
   GridClusterMapping rules(const Scop& scop, const MappingOptions& options = {}) const {
     return choose_grid_mapping(polyhedral::clustered(scop), *target.grid, options).clusters.at(0);

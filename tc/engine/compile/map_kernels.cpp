@@ -1,5 +1,6 @@
 #include "tc/engine/compile/map_kernels.h"
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/body_operations.h"
@@ -21,12 +22,15 @@ namespace {
 void gather(CompileState& state, std::size_t index) { gather_clusters(state.launches[index]); }
 
 /// What prices choose takes the place of what rules have chosen, where there are operations enough to look for it.
-void choose_by_price(CompileState& state, LaunchState& launch) {
+std::vector<strategy::PricedGridMapping> choose_by_price(CompileState& state, LaunchState& launch) {
+  std::vector<strategy::PricedGridMapping> chosen;
   auto left = state.mapping.quota * std::max<std::size_t>(launch.scop->statements.size(), 1);
   within_quota(state, *launch.scop, "map", left, [&] {
-    launch.grid().mapping = strategy::cheapest_grid_mapping({*launch.scop, launch.clusters}, state.target,
-                                                            state.mapping, body_operations(*state.program));
+    chosen = strategy::cheapest_grid_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
+                                             body_operations(*state.program));
   });
+  for (std::size_t i = 0; i < chosen.size(); ++i) launch.grid().mapping->clusters[i] = chosen[i].mapping;
+  return chosen;
 }
 
 /// The nests of the clusters, with the mapping that was chosen and \p plain.
@@ -58,10 +62,13 @@ void choose(CompileState& state, std::size_t index) {
         },
         [&] { on.mapping.emplace(); });
   bool by_price = state.construct != options::Construction::Rules && state.mapping.nest.empty();
-  if (by_price && !on.mapping->clusters.empty()) choose_by_price(state, launch);
+  std::vector<strategy::PricedGridMapping> priced;
+  if (by_price && !on.mapping->clusters.empty()) priced = choose_by_price(state, launch);
   on.mapping->clusters.resize(launch.clusters.size());
   plain.clusters.resize(launch.clusters.size());
   take_nests_of(launch, plain);
+  for (std::size_t i = 0; i < priced.size(); ++i)
+    if (priced[i].nest) on.nests[i].nest = *priced[i].nest;
 }
 
 void replace_mapping(CompileState& state, std::size_t index, const std::string& text) {
@@ -91,6 +98,14 @@ void take_nests(CompileState& state, std::size_t index, const std::string& text,
 
 std::string print_choice(const LaunchState& launch) { return polyhedral::to_string(*launch.grid().mapping); }
 
+/// Statements of a kernel that one quota serves: those of a product and what fills and empties its tiles.
+constexpr std::size_t kStatementsOfAQuota = 4;
+
+/// The isl operations that the passes over the kernel \p part may take.
+unsigned long quota_of(const CompileState& state, const polyhedral::Scop& part) {
+  return state.mapping.quota * ceil_div(std::max<std::size_t>(part.statements.size(), 1), kStatementsOfAQuota);
+}
+
 void split(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   auto& on = launch.grid();
@@ -100,7 +115,7 @@ void split(CompileState& state, std::size_t index) {
   for (std::size_t i = 0; i < on.parts.size(); ++i) {
     on.kernels.emplace_back();
     on.kernels.back().cluster.emplace(on.parts[i], on.nests[i].space, on.nests[i].nest, state.target.grid->warp_size);
-    on.kernels.back().quota = state.mapping.quota;
+    on.kernels.back().quota = quota_of(state, on.parts[i]);
   }
 }
 
@@ -130,12 +145,12 @@ void carry_out(CompileState& state, std::size_t index, std::size_t pass) {
     auto& kernel = on.kernels[i];
     auto within = [&](const char* consequence, auto&& work) {
       if (within_quota(state, *launch.scop, "map", kernel.quota, work)) return true;
-      note_exhaustion(state, "map", state.mapping.quota, consequence);
+      note_exhaustion(state, "map", quota_of(state, on.parts[i]), consequence);
       return false;
     };
     auto anew = [&](const polyhedral::Nest& nest) {
       on.nests[i].nest = nest;
-      kernel.quota = state.mapping.quota;
+      kernel.quota = quota_of(state, on.parts[i]);
       kernel.cluster.emplace(on.parts[i], on.nests[i].space, nest, state.target.grid->warp_size);
     };
     if (within("a kernel has neither buffers nor register tiles",

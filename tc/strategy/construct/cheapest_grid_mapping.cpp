@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "tc/base/count_product.h"
+#include "tc/polyhedral/map_grid/check_kernel_nest.h"
+#include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/grid_candidates.h"
+#include "tc/strategy/grid/tile_ordered_loop.h"
 #include "tc/strategy/grid_price/grid_price.h"
 
 namespace tc::strategy {
@@ -49,6 +52,24 @@ PricedGridMapping with_fewer_blocks(const PricedCluster& cluster, PricedGridMapp
   return best;
 }
 
+/// The cheapest nest of an ordered loop around products that the program allows.
+std::optional<PricedGridMapping> cheapest_loop_tile(const polyhedral::Scop& scop,
+                                                    const polyhedral::ClusterView& cluster,
+                                                    const PricedCluster& priced) {
+  std::vector<PricedGridMapping> all;
+  for (const auto& tile : ordered_loop_tiles(scop, cluster, priced.nests, *priced.target.grid)) {
+    auto nest = polyhedral::without_idle_loops(priced.nests, tile);
+    auto price = grid_price(priced, nest);
+    const bool spills = price.counts.registers > static_cast<double>(priced.target.grid->thread_registers);
+    if (std::isfinite(price.seconds) && !spills) all.push_back({{}, price, std::move(nest)});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.price.seconds < b.price.seconds; });
+  for (const auto& each : all)
+    if (polyhedral::is_realisable_kernel(scop, cluster, *each.nest, *priced.target.grid)) return each;
+  return std::nullopt;
+}
+
 }  // namespace
 
 PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
@@ -62,6 +83,10 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
   for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options))
     if (auto price = grid_price(priced, mapping); price.seconds < best.price.seconds) best = {mapping, price};
   best = with_fewer_blocks(priced, best);
+  if (auto tile = cheapest_loop_tile(scop, cluster, priced)) {
+    tile->mapping = rules;
+    if (tile->price.seconds < best.price.seconds) best = *tile;
+  }
   return best.price.seconds < least_share * by_rules.price.seconds ? best : by_rules;
 }
 
@@ -79,12 +104,12 @@ std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& 
   return result;
 }
 
-polyhedral::GridMapping cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
-                                              const polyhedral::MappingOptions& options,
-                                              const OperationsOfBodies& bodies) {
-  polyhedral::GridMapping result;
+std::vector<PricedGridMapping> cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
+                                                     const polyhedral::MappingOptions& options,
+                                                     const OperationsOfBodies& bodies) {
+  std::vector<PricedGridMapping> result;
   for (const auto& cluster : clustered.clusters)
-    result.clusters.push_back(cheapest_grid_cluster(clustered.scop, cluster, target, options, bodies).mapping);
+    result.push_back(cheapest_grid_cluster(clustered.scop, cluster, target, options, bodies));
   return result;
 }
 

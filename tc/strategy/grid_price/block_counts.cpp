@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/strategy/grid_price/access_box.h"
+#include "tc/strategy/grid_price/handed_tensors.h"
 #include "tc/strategy/grid_price/warp_costs.h"
 
 namespace tc::strategy {
@@ -34,10 +37,11 @@ using TouchedBoxes = std::vector<std::vector<std::vector<BoxSide>>>;
 struct KernelSteps {
   std::vector<const NestSharedCopy*> copies;
   std::vector<bool> kept;      ///< for each tensor: threads keep its elements while they work on them
-  int slots = 1;               ///< parts of a copy in memory at once
+  std::vector<bool> handed;    ///< for each tensor: they hand them on to each other
   bool has_tile_ends = false;  ///< tiles of accumulators are filled and emptied, points innermost
 
-  KernelSteps(const PricedCluster& cluster, const Nest& nest) : kept(cluster.tensors.size()) {
+  KernelSteps(const PricedCluster& cluster, const Nest& nest, std::vector<bool> handed_on)
+      : kept(cluster.tensors.size()), handed(std::move(handed_on)) {
     for (const auto& step : nest.trunk) {
       if (const auto* copy = std::get_if<NestSharedCopy>(&step.what)) copies.push_back(copy);
       if (const auto* added = std::get_if<NestAdded>(&step.what)) has_tile_ends = added->points_innermost;
@@ -45,14 +49,27 @@ struct KernelSteps {
         for (std::size_t t = 0; t < kept.size(); ++t)
           if (cluster.tensors[t].name == keep->tensor) kept[t] = cluster.tensors[t].written;
     }
-    slots = slots_of_copies(nest);
   }
 };
+
+int slots_of_branch(const polyhedral::NestBranch& branch) {
+  int result = 1;
+  for (const auto& loop : branch.loops) result = std::max(result, loop.slots);
+  return result;
+}
+
+/// Does a loop whose iterations run in order stand around several statements of \p cluster?
+bool has_ordered_loop(const PricedCluster& cluster) {
+  for (const auto& band : cluster.nests.bands)
+    for (const auto& member : band.members)
+      if (!member.coincident) return true;
+  return false;
+}
 
 /// Counts one statement into the counts of its block.
 class StatementCounter {
  public:
-  StatementCounter(const PricedCluster& cluster, const KernelSteps& steps, const ThreadSpread& spread,
+  StatementCounter(const PricedCluster& cluster, const Nest& nest, const KernelSteps& steps, const ThreadSpread& spread,
                    const KernelShape& shape, int index, TouchedBoxes& touched, BlockCounts& counts)
       : cluster_(cluster),
         steps_(steps),
@@ -60,6 +77,7 @@ class StatementCounter {
         shape_(shape),
         index_(index),
         statement_(cluster.statements[static_cast<std::size_t>(index)]),
+        slots_(slots_of_branch(nest.branches[static_cast<std::size_t>(index)])),
         touched_(touched),
         counts_(counts) {}
 
@@ -73,6 +91,8 @@ class StatementCounter {
         count_copy(read, *copy);
       else if (!is_kept(read.tensor))
         count_memory(read, false);
+      else if (is_handed(read.tensor) && statement_.accumulates && read.tensor != statement_.write.tensor)
+        count_handed(read);
     }
     if (is_kept(statement_.write.tensor) ? writes_back() : !reduces_in_block()) count_memory(statement_.write, true);
     if (reduces_in_block()) count_combination();
@@ -86,6 +106,7 @@ class StatementCounter {
     return nullptr;
   }
 
+  bool is_handed(int tensor) const { return steps_.handed[static_cast<std::size_t>(tensor)]; }
   bool is_kept(int tensor) const { return steps_.kept[static_cast<std::size_t>(tensor)]; }
 
   /// Is it the last statement that writes what threads keep, and does memory get it?
@@ -167,6 +188,17 @@ class StatementCounter {
     if (!write) counts_.waits.back().tensors.push_back({access.tensor, times * std::max(words, 1.0)});
   }
 
+  /// What threads read of a temporary that others have left in shared memory.
+  void count_handed(const PricedAccess& read) {
+    std::int64_t together = at_once(read);
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
+      if (read.strides[i] == 1 && spread_.iterators[i].dimension < 0) together = widest(read);
+    const auto times = executions(read, together);
+    const auto warps = costs(read, false, together);
+    counts_.shared_rounds += times * warps.shared_rounds;
+    counts_.instructions += times * warps.warps;
+  }
+
   /// Values of each iterator in one copy.
   std::vector<std::int64_t> values_in_copy() const {
     std::vector<std::int64_t> result;
@@ -209,9 +241,11 @@ class StatementCounter {
     count_once(read, transactions, tensor);
     counts_.instructions += 2 * made * std::max(moves, 1.0);
     counts_.shared_rounds += made * std::max(bytes / round, 1.0);
-    auto slots = copy.asynchronous ? steps_.slots : std::min(steps_.slots, 2);
+    auto slots = copy.asynchronous ? slots_ : std::min(slots_, 2);
     counts_.shared_bytes += static_cast<std::int64_t>(bytes) * slots;
-    counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(steps_.copies.size(), 1));
+    const auto copies = std::count_if(steps_.copies.begin(), steps_.copies.end(),
+                                      [&](const auto* each) { return each->statement == index_; });
+    counts_.barriers += 2 * made / static_cast<double>(copies);
     counts_.copies = std::max(counts_.copies, made);
     if (spread_.unit) return spread_.unit->from_shared ? count_operand(read) : count_fragments(read);
     auto times = executions(read, at_once(read, copy));
@@ -338,10 +372,41 @@ class StatementCounter {
   const KernelShape& shape_;
   int index_;
   const PricedStatement& statement_;
+  int slots_;  ///< parts of a copy of its reads in memory at once
   double fragment_registers_ = 0;
   TouchedBoxes& touched_;
   BlockCounts& counts_;
 };
+
+/// Elements that a thread keeps of all temporaries in registers.
+double kept_elements(const PricedCluster& cluster, const KernelSteps& steps, const std::vector<ThreadSpread>& spreads) {
+  std::vector<double> elements(cluster.tensors.size());
+  for (std::size_t s = 0; s < spreads.size(); ++s) {
+    const auto& write = cluster.statements[s].write;
+    const auto tensor = static_cast<std::size_t>(write.tensor);
+    if (!steps.kept[tensor] || steps.handed[tensor]) continue;
+    double own = 1;
+    for (std::size_t i = 0; i < spreads[s].iterators.size(); ++i)
+      if (write.used[i]) own *= spreads[s].iterators[i].in_thread();
+    elements[tensor] = std::max(elements[tensor], own);
+  }
+  return std::accumulate(elements.begin(), elements.end(), 0.0);
+}
+
+/// The room of temporaries that threads hand on in shared memory, one iteration of an ordered loop at a time.
+std::int64_t handed_bytes(const PricedCluster& cluster, const KernelSteps& steps,
+                          const std::vector<ThreadSpread>& spreads) {
+  std::vector<double> bytes(cluster.tensors.size());
+  for (std::size_t s = 0; s < spreads.size(); ++s) {
+    const auto& write = cluster.statements[s].write;
+    const auto tensor = static_cast<std::size_t>(write.tensor);
+    if (!steps.kept[tensor] || !steps.handed[tensor]) continue;
+    std::vector<std::int64_t> values;
+    for (const auto& it : spreads[s].iterators) values.push_back(it.tile);
+    bytes[tensor] = std::max(bytes[tensor], elements(access_box(write, values)) * cluster.tensors[tensor].element);
+  }
+  return static_cast<std::int64_t>(std::accumulate(bytes.begin(), bytes.end(), 0.0));
+}
 
 }  // namespace
 
@@ -359,8 +424,7 @@ double BlockCounts::sectors_written() const {
 
 int slots_of_copies(const Nest& nest) {
   int result = 1;
-  for (const auto& branch : nest.branches)
-    for (const auto& loop : branch.loops) result = std::max(result, loop.slots);
+  for (const auto& branch : nest.branches) result = std::max(result, slots_of_branch(branch));
   return result;
 }
 
@@ -368,9 +432,16 @@ BlockCounts block_counts(const PricedCluster& cluster, const Nest& nest, const K
   BlockCounts result;
   result.tensors.resize(cluster.tensors.size());
   TouchedBoxes touched(cluster.tensors.size());
-  const KernelSteps steps(cluster, nest);
+  std::vector<ThreadSpread> spreads;
   for (int s = 0; s < static_cast<int>(cluster.statements.size()); ++s)
-    StatementCounter(cluster, steps, thread_spread(cluster, nest, s), shape, s, touched, result).count();
+    spreads.push_back(thread_spread(cluster, nest, s));
+  const KernelSteps steps(cluster, nest, handed_tensors(cluster, spreads, shape));
+  for (int s = 0; s < static_cast<int>(cluster.statements.size()); ++s)
+    StatementCounter(cluster, nest, steps, spreads[static_cast<std::size_t>(s)], shape, s, touched, result).count();
+  if (has_ordered_loop(cluster)) {
+    result.registers = std::max(result.registers, kept_elements(cluster, steps, spreads));
+    result.shared_bytes += handed_bytes(cluster, steps, spreads);
+  }
   result.registers += other_registers;
   return result;
 }

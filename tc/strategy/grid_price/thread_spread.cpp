@@ -54,6 +54,8 @@ class SpreadReader {
       const auto whole = static_cast<std::int64_t>(extent);
       result_.iterators.push_back({.extent = whole, .tile = whole});
     }
+    for (const auto& band : cluster.nests.bands)
+      for (const auto& member : band.members) add_ordered_loop(member, member.iterator_of(band, branch_.statement));
   }
 
   ThreadSpread run() {
@@ -69,6 +71,14 @@ class SpreadReader {
   SpreadIterator* iterator_of(const NestIndex& index) {
     const int number = cluster_.nests.iterator(index, number_);
     return number < 0 ? nullptr : &result_.iterators[static_cast<std::size_t>(number)];
+  }
+
+  /// The iterations of a loop around several statements that run in order are tiles of a block.
+  void add_ordered_loop(const polyhedral::SharedBand::Member& member, int iterator) {
+    if (member.coincident || iterator < 0) return;
+    auto& it = result_.iterators[static_cast<std::size_t>(iterator)];
+    it.tiles = static_cast<double>(it.extent);
+    it.tile = 1;
   }
 
   void add_tiles(const NestLoop& loop) {

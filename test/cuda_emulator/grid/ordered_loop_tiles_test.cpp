@@ -1,0 +1,119 @@
+// Nests of loops that run in order around products (tile_ordered_loop.h) compute what the interpreter does.
+
+#include <gtest/gtest.h>
+
+#include "tc/engine/compile/pipeline.h"
+#include "tc/polyhedral/map_grid/check_kernel_nest.h"
+#include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/nest_text.h"
+#include "tc/strategy/grid/tile_ordered_loop.h"
+#include "test/cuda_emulator/device_program.h"
+#include "test/support/program_file.h"
+
+namespace tc::test::ordered_loop_tiles_test {
+namespace {
+
+/// Of the nests of a program, how many are run: a part, as each is compiled; more where TC_ALL_RUNS=1.
+const std::size_t most_run = all_runs_are_taken() ? 24 : 2;
+
+struct Small {
+  const char *name, *text;
+  lang::SizeMap sizes;
+};
+
+void PrintTo(const Small& program, std::ostream* out) { *out << program.text; }
+
+/// Attention with a running maximum and sums that are corrected when it rises; keys in blocks of 16, the last of which is short.
+const char* const attention = R"(
+def f(float(H,N,K) Q, float(H,J,K) W, float(H,J,D) V) -> (O) {
+  for b in 0:(J+15)/16 {
+    S(h,b,n,w) +=! 16*b + w < J ? Q(h,n,k) * W(h,16*b + w,k) : 0 where w in 0:16, k in 0:K, n in 0:N, h in 0:H
+    p(h,b,n) max=! 16*b + w < J ? S(h,b,n,w) : -1e30 where w in 0:16
+    m(h,b,n) = b > 0 ? max(p(h,b,n), m(h,b-1,n)) : p(h,b,n) where n in 0:N
+    c(h,b,n) = b > 0 ? exp(m(h,b-1,n) - m(h,b,n)) : 1.0 where n in 0:N
+    E(h,b,n,w) = 16*b + w < J ? exp(S(h,b,n,w) - m(h,b,n)) : 0.0 where w in 0:16
+    q(h,b,n) +=! E(h,b,n,w) where w in 0:16
+    l(h,b,n) = b > 0 ? q(h,b,n) + l(h,b-1,n) * c(h,b,n) : q(h,b,n) where n in 0:N
+    P(h,b,n,d) +=! 16*b + w < J ? E(h,b,n,w) * V(h,16*b + w,d) : 0 where w in 0:16
+    A(h,b,n,d) = b > 0 ? P(h,b,n,d) + A(h,b-1,n,d) * c(h,b,n) : P(h,b,n,d) where n in 0:N, d in 0:D
+  }
+  O(h,n,d) = A(h,(J+15)/16-1,n,d) / l(h,(J+15)/16-1,n) where n in 0:N
+}
+)";
+
+/// A recurrence of matrix products with a sum of rows beside it; integers stay exact.
+const char* const recurrence = R"(
+def f(float(N,K) X, float(T,K,C) W) -> (Y, R) {
+  for t in 0:T {
+    G(t,n,c) +=! X(n,k) * W(t,k,c)
+    H(t,n,c) = t > 0 ? 0.5 * H(t-1,n,c) + G(t,n,c) : G(t,n,c) where n in 0:N, c in 0:C
+    r(t,n) +=! H(t,n,c)
+    U(t,n) = t > 0 ? max(U(t-1,n), r(t,n)) : r(t,n) where n in 0:N
+  }
+  Y(n,c) = H(T-1,n,c)   R(n) = U(T-1,n)
+}
+)";
+
+/// The texts of the nests that the laws allow for the only kernel of a program, and how many there were.
+struct Nests {
+  std::vector<std::string> texts;
+  std::size_t all = 0;
+};
+
+Nests nests_of(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+               const engine::CompileOptions& options) {
+  auto result = std::make_shared<Nests>();
+  auto add_all = [result](engine::CompileState& state) {
+    ASSERT_EQ(state.launches.size(), 1);
+    const auto& launch = state.launches.front();
+    ASSERT_EQ(launch.clusters.size(), 1) << "the loop and what follows it are one kernel";
+    const auto& space = launch.grid().nests.front().space;
+    const auto names = polyhedral::nest_names(*launch.scop, launch.clusters.front());
+    for (const auto& tile :
+         strategy::ordered_loop_tiles(*launch.scop, launch.clusters.front(), space, *state.target.grid)) {
+      ++result->all;
+      const auto nest = polyhedral::without_idle_loops(space, tile);
+      if (polyhedral::is_realisable_kernel(*launch.scop, launch.clusters.front(), nest, *state.target.grid))
+        result->texts.push_back(polyhedral::to_string(nest, names));
+    }
+  };
+  engine::map_launches(function, engine::make_arguments(*function, arguments.input_specs(), arguments.output_specs()),
+                       options, add_all, engine::Phase::Choose);
+  return *result;
+}
+
+class OrderedLoopTiles : public testing::TestWithParam<Small> {};
+
+TEST_P(OrderedLoopTiles, ComputeWhatTheInterpreterDoes) {
+  ProgramFile program;
+  program.text = GetParam().text;
+  auto function = function_of(program, "tiles");
+  engine::CompileOptions options;
+  options.target = Target::parse("cuda:sm_90");
+  auto arguments = make_arguments(*function, program, GetParam().sizes);
+  const auto [texts, all] = nests_of(function, arguments, options);
+  ASSERT_GT(texts.size(), most_run);
+  EXPECT_GE(2 * texts.size(), all) << "the laws refuse most nests";
+  const auto want = reference(*function, arguments);
+  const auto step = texts.size() / most_run;
+  for (std::size_t i = step / 2; i < texts.size(); i += step) {
+    SCOPED_TRACE(texts[i]);
+    options.stages.replace["nest"] = texts[i];
+    options.stages.verify = i == step / 2;
+    auto device = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+    EXPECT_EQ(device.fallbacks, std::vector<std::string>());
+    EXPECT_EQ(emulated_mismatch(device, *function, arguments, {1}, want).value_or(""), "");
+  }
+}
+
+const Small programs[] = {
+    {"attention", attention, {{"H", 2}, {"N", 64}, {"J", 64}, {"K", 16}, {"D", 24}}},
+    {"short_blocks", attention, {{"H", 1}, {"N", 70}, {"J", 40}, {"K", 12}, {"D", 8}}},
+    {"recurrence", recurrence, {{"N", 66}, {"K", 32}, {"T", 4}, {"C", 40}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Small, OrderedLoopTiles, testing::ValuesIn(programs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace tc::test::ordered_loop_tiles_test
