@@ -174,7 +174,7 @@ def compile(
     tensors like these, as if they were given; OptionsError if it has none. See docs/layouts.md.
 
     `derive` is the largest number of rules applied to each node to find a cheaper equivalent program; `stats["derived"]` lists the
-    programs found, with proofs. 0: none. See docs/derivation.md.
+    programs found, with proofs. 0: none, except that on a GPU maxima are rolled with their sums where this is predicted to be faster. See docs/derivation.md.
 
     `dynamic` names sizes ("B,T"). One code then serves a range of their values, so that further values in the range compile nothing:
     1, 2 to 8, 9 to 64 and so on. If this is impossible, the code is for these sizes alone; `stats["sizes"]` gives the reason. See docs/options.md.

@@ -14,8 +14,8 @@
 namespace tc::derive {
 
 /// Which rules a search has: all, those that move work between scopes and leave the sums of each as they are, or none but the fusing of
-/// copies, and orders of dimensions that follow from it.
-enum class Rules : std::uint8_t { All, Between, Copies };
+/// copies, and orders of dimensions that follow from it. Rolled: no search, but maxima are rolled with their sums (rules/roll.h).
+enum class Rules : std::uint8_t { All, Between, Copies, Rolled };
 
 struct Options {
   int depth = 7;               ///< rules applied one after another; fusing a copy is none

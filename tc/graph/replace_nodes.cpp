@@ -46,8 +46,13 @@ class Replacing {
   }
 
  private:
-  /// The statements of def \p name in place of \p node; their defs and tensors are called after \p wanted.
+  /// The statements of def \p name in place of \p node; their defs and tensors are called after \p wanted. A def with loops stays one
+  /// node.
   void add_statements(const Node& node, const std::string& name, const std::string& wanted) {
+    if (const auto& def = wholes_->call_free.at(name)->def; lang::has_loops(def)) {
+      calls_.push_back({statements_.add(def), node});
+      return;
+    }
     std::vector<TensorSpec> inputs;
     for (const auto tensor : node.inputs) inputs.push_back(graph_.tensors[tensor].spec);
     const auto inner = graph::bind(wholes_, name, inputs);

@@ -7,7 +7,7 @@
 namespace tc::graph {
 
 /// \p graph with each node of \p by computed by that def: its parameters and returns are the operands of the node, its sizes are
-/// numbers and it calls nothing. Each of its statements becomes a call of a def of its own, so that they are gathered,
+/// numbers and it calls nothing. Unless it has loops, each of its statements becomes a call of a def of its own, so that they are gathered,
 /// computed from constants and given to libraries as other nodes are.
 ///
 ///   Y = conv(X, W)       by def conv(...) { C(...) = W(...)  T(...) +=! X(...) * C(...)  Y(...) +=! T(...) }

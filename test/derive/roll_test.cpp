@@ -127,6 +127,19 @@ TEST(Roll, Refusals) {
   EXPECT_EQ(refusal([] { derive::roll(program_of(kAttention), 0); }), "a block has at least one iteration");
 }
 
+TEST(Roll, EvenBlocksDivideTheRange) {
+  const auto even = [](int keys, std::int64_t most) {
+    return derive::even_block(program_of("def f(float(7," + std::to_string(keys) +
+                                         ") S) -> (O) { m(n) max=! S(n,j)  O(n) +=! exp(S(n,j) - m(n)) }"),
+                              most);
+  };
+  EXPECT_EQ(even(128, 64), 64);
+  EXPECT_EQ(even(1000, 64), 50);
+  EXPECT_EQ(even(197, 64), 64) << "a prime number has no even block";
+  EXPECT_EQ(even(40, 64), 40) << "all in one block";
+  EXPECT_NE(refusal([] { derive::even_block(program_of(def("O(n) +=! exp(S(n,j))")), 8); }), "");
+}
+
 /// Each change of the text makes a step false, and the checker, which reads the text alone, says so.
 TEST(Roll, TamperedCertificatesAreRefused) {
   const auto proof = proof_of(kAttention);

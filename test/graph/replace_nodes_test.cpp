@@ -36,6 +36,21 @@ TEST(ReplaceNodes, EachStatementOfTheOtherDefIsANode) {
             "}\n");
 }
 
+TEST(ReplaceNodes, ADefWithLoopsStaysOneNode) {
+  const auto graph = bound(text, {{2, 4}, {4, 4}});
+  const auto other = def_of(
+      "def fc(float(2,4) X, float(4,4) W) -> (float(2,4) Y) {\n"
+      "  for c in 0:4 { S(c,n,k) = (c > 0 ? S(c-1,n,k) : 0.0) + X(n,c) * W(k,c) where n in 0:2, k in 0:4 }\n"
+      "  Y(n,k) = S(3,n,k) where n in 0:2, k in 0:4 }");
+  const auto made = replace_nodes(graph, {{1, other}});
+  ASSERT_EQ(made.nodes.size(), 2u);
+  EXPECT_EQ(last_def(to_text(made)),
+            "def main(float32(2, 4) X, float32(4, 4) W) -> (float32 Y) {\n"
+            "  A = fc(X, W)\n"
+            "  Y = fc_1(A, W)\n"
+            "}\n");
+}
+
 TEST(ReplaceNodes, ADefOfOtherShapesIsRefused) {
   const auto graph = bound(text, {{2, 4}, {4, 4}});
   const auto other =

@@ -1,7 +1,10 @@
 #include "tc/derive/rules/roll.h"
 
+#include <algorithm>
+
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/rules/roll_parts.h"
+#include "tc/polyhedral/core/cluster_view.h"
 
 namespace tc::derive {
 
@@ -22,6 +25,17 @@ std::vector<Step> roll(const Program& program, std::int64_t block) {
   take(running_values(parts));
   take({rolled_loop(parts)});
   return steps;
+}
+
+std::int64_t even_block(const Program& program, std::int64_t most) {
+  if (program.has_loops()) throw Refusal{"the program has a loop"};
+  const auto written_out = written_out_exponentials(program);
+  const auto& now = written_out.empty() ? program : written_out.back().after;
+  const auto maximum = now.find(roll_view(now).maximum);
+  const auto summed = polyhedral::box(maximum->cases.front().domain).back().extent();
+  for (auto block = std::min(most, summed); 2 * block >= most; --block)
+    if (summed % block == 0) return block;
+  return most;
 }
 
 }  // namespace tc::derive

@@ -22,4 +22,8 @@ namespace tc::derive {
 /// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 std::vector<Step> roll(const Program& program, std::int64_t block);
 
+/// The largest block of at most \p most iterations of which roll(\p program) would make whole ones, so that no iteration needs a
+/// condition; \p most if such blocks have less than half as many. Throws Refusal where nothing rolls.
+std::int64_t even_block(const Program& program, std::int64_t most);
+
 }  // namespace tc::derive

@@ -44,7 +44,7 @@ struct CompileOptions {
   std::set<std::string> held;      ///< inputs of a part that hold the same values in each run, known or not
   std::string libraries = "none";  ///< libraries whose routines may replace code: parsed by asked_libraries()
   graph::LayoutMode layouts = graph::LayoutMode::Constants;  ///< of the tensors of a graph: graph_layouts.h
-  int derive = 0;          ///< rules applied to a node to find a cheaper program: graph_derivations.h
+  int derive = 0;  ///< rules applied to a node to find a cheaper program (graph_derivations.h); 0: maxima may be rolled
   std::string derivation;  ///< derive::derivation_text: its first def is computed by its last one
   /// Sizes for which one code serves ranges of values: compile_for_ranges(). Names that are not sizes of the def are
   /// ignored.

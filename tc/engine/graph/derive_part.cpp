@@ -10,6 +10,7 @@
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
+#include "tc/derive/rules/roll.h"
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/price_function.h"
@@ -81,6 +82,9 @@ double bytes_of(const graph::Graph& graph, bool temporaries) {
 /// The temporaries of a program that others propose take so many times the bytes of what it reads and writes: those of a window
 /// of 7 × 7 elements, written out, take 49 times as many. More than a part of the memory there is they never take.
 constexpr double most_growth = 64, most_of_memory = 0.5;
+
+/// Iterations of a loop of rolled sums: columns of a tile of scores.
+constexpr std::int64_t blocks_of_rolled_sums[] = {64, 32};
 
 /// Why a program for \p own, a graph of one node, is too large a one, \p made in its place; "" where it is not.
 std::string why_too_large(const graph::Graph& own, const graph::Graph& made) {
@@ -206,7 +210,9 @@ std::optional<DerivedPart> PartDerivations::choose(const graph::Graph& graph, co
   if (!before) return std::nullopt;
   found->part.seconds = *before;
   search(graph, part, *found, rules, derive::Options().candidates);
-  const double least_gain = rules == derive::Rules::Copies ? least_gain_of_fewer_copies : least_derived_gain;
+  const double least_gain = rules == derive::Rules::Copies   ? least_gain_of_fewer_copies
+                            : rules == derive::Rules::Rolled ? least_rolled_gain
+                                                             : least_derived_gain;
   const DerivableProgram* best = nullptr;
   for (const auto& program : found->part.programs) {
     const bool is_cheap = program.seconds > 0 && program.seconds < *before / least_gain;
@@ -253,6 +259,8 @@ std::optional<DerivedPart> PartDerivations::measured(const graph::Graph& graph, 
 /// Fills the programs of \p start, which is \p part of \p graph.
 void PartDerivations::search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
                              std::size_t most) const {
+  if (options_.target.grid && (rules == derive::Rules::All || rules == derive::Rules::Rolled)) roll(graph, part, start);
+  if (rules == derive::Rules::Rolled) return;
   derive::Options how;
   how.depth = options_.derive;
   how.rules = rules;
@@ -261,13 +269,29 @@ void PartDerivations::search(const graph::Graph& graph, const graph::Part& part,
   how.constants = start.part.key.constants;
   how.cancellation = options_.stages.cancellation;
   for (const auto& candidate : derive::derive(start.program, how).candidates) {
-    if (candidate.steps.empty()) continue;
-    DerivableProgram program{
-        derive::to_text(candidate.program), derive::derivation_text(start.program, candidate.steps), {}, 0};
-    for (const auto& step : candidate.steps) program.rules.push_back(str(step.rule, ": ", step.what));
-    program.seconds = seconds_of(graph, part, program.text).value_or(0);
-    start.part.programs.push_back(std::move(program));
+    if (!candidate.steps.empty()) add(graph, part, candidate.steps, start);
   }
+}
+
+/// Adds the program that \p steps derive from \p start.
+void PartDerivations::add(const graph::Graph& graph, const graph::Part& part, const std::vector<derive::Step>& steps,
+                          Start& start) const {
+  DerivableProgram program{derive::to_text(steps.back().after), derive::derivation_text(start.program, steps), {}, 0};
+  for (const auto& step : steps) program.rules.push_back(str(step.rule, ": ", step.what));
+  program.seconds = seconds_of(graph, part, program.text).value_or(0);
+  start.part.programs.push_back(std::move(program));
+}
+
+/// Adds programs in which a maximum and its sums are rolled, in blocks of several sizes, if they are.
+void PartDerivations::roll(const graph::Graph& graph, const graph::Part& part, Start& start) const try {
+  std::set<std::int64_t> blocks;
+  for (const auto most : blocks_of_rolled_sums) blocks.insert(derive::even_block(start.program, most));
+  for (const auto block : blocks) {
+    const auto steps = derive::roll(start.program, block);
+    if (derive::broken_step(start.program, steps).empty()) add(graph, part, steps, start);
+  }
+} catch (const derive::Refusal&) {
+  return;
 }
 
 std::optional<double> PartDerivations::seconds_of(const graph::Graph& graph, const graph::Part& part) const {

@@ -62,7 +62,7 @@ class PartDerivations {
 
   /// The cheapest program that replaces \p part of \p graph; null if the part stays. If the cache has measured prices
   /// of the part, they decide, and the proof is checked again. Otherwise it is the cheapest program that \p rules
-  /// derive, if it is cheaper by least_derived_gain, or least_gain_of_fewer_copies.
+  /// derive, if it is cheaper by least_derived_gain, least_gain_of_fewer_copies, or least_rolled_gain.
   const DerivedPart* of(const graph::Graph& graph, const graph::Part& part, derive::Rules rules);
 
   /// At most \p most programs that \p rules derive from \p part, to be measured. Nothing if the part has no
@@ -91,6 +91,9 @@ class PartDerivations {
                                       const cache::MeasuredDerivation& prices) const;
   void search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
               std::size_t most) const;
+  void roll(const graph::Graph& graph, const graph::Part& part, Start& start) const;
+  void add(const graph::Graph& graph, const graph::Part& part, const std::vector<derive::Step>& steps,
+           Start& start) const;
   std::optional<LaidOutPlan> lay_out(const graph::Graph& graph, const std::set<std::string>& constants) const;
   std::optional<double> price(const graph::Graph& graph, const std::set<std::string>& constants) const;
   std::optional<double> price(const graph::Graph& graph, const graph::Part& part,

@@ -49,9 +49,16 @@ std::vector<std::vector<std::size_t>> parts_with_copies(const graph::Graph& grap
 class Deriving {
  public:
   Deriving(const graph::Graph& graph, const CompileOptions& options)
-      : derivations_(options), constants_(names_of(options.constants)), plan_{graph, {}} {}
+      : derivations_(options),
+        constants_(names_of(options.constants)),
+        rules_(options.derive > 0 ? derive::Rules::All : derive::Rules::Rolled),
+        plan_{graph, {}} {}
 
   std::optional<DerivedPlan> run(bool has_stayed) {
+    if (rules_ == derive::Rules::Rolled) {
+      derive_one_by_one();
+      return plan_.nodes.empty() ? std::nullopt : std::optional(std::move(plan_));
+    }
     cancel_copies();
     derive_together(has_stayed);
     derive_one_by_one();
@@ -74,7 +81,8 @@ class Deriving {
 
  private:
   const DerivedPart* derived(std::size_t node) {
-    return derivations_.of(plan_.graph, graph::make_part(plan_.graph, {node}), derive::Rules::All);
+    if (rules_ == derive::Rules::Rolled && !may_roll(plan_.graph.nodes[node].def->def)) return nullptr;
+    return derivations_.of(plan_.graph, graph::make_part(plan_.graph, {node}), rules_);
   }
 
   /// Groups whose program gains more than their nodes do one by one.
@@ -123,6 +131,7 @@ class Deriving {
 
   PartDerivations derivations_;
   std::set<std::string> constants_;
+  derive::Rules rules_;  ///< for single nodes
   DerivedPlan plan_;
   std::set<const DerivedPart*> told_;
 };
@@ -156,6 +165,25 @@ int checked_derive(int depth) {
   return depth;
 }
 
+bool rolls_maxima(const CompileOptions& options) {
+  return options.target.grid && options.mapping.construct() != options::Construction::Rules &&
+         !options.mapping.values().batch_invariant;
+}
+
+bool may_roll(const lang::Def& def) {
+  bool has_maximum = false, has_exponential = false;
+  for (const auto& statement : def.statements) {
+    const auto* assignment = std::get_if<lang::Assignment>(&statement.node);
+    if (!assignment) return false;
+    has_maximum = has_maximum || assignment->reduction == ReductionOp::Max || assignment->reduction == ReductionOp::Min;
+    lang::for_each_expr(assignment->rhs, [&](const lang::ExprPtr& expr) {
+      const auto* call = std::get_if<lang::Call>(&expr->node);
+      has_exponential = has_exponential || (call && call->function == "exp");
+    });
+  }
+  return has_maximum && has_exponential;
+}
+
 bool is_call_free(const Function& function) {
   return function.defs && function.defs->call_free.count(function.name()) > 0;
 }
@@ -165,7 +193,7 @@ bool is_one_statement(const Function& function) {
 }
 
 std::optional<DerivedPlan> derive_nodes(const graph::Graph& graph, const CompileOptions& options, bool has_stayed) {
-  if (options.derive == 0) return std::nullopt;
+  if (options.derive == 0 && !rolls_maxima(options)) return std::nullopt;
   return Deriving(graph, options).run(has_stayed);
 }
 

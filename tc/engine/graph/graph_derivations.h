@@ -20,11 +20,20 @@ constexpr double least_derived_gain = 1.5;
 /// read with large strides.
 constexpr double least_gain_of_fewer_copies = 0.8;
 
+/// The same for rolled maxima, whose kernel writes no tensor of all iterations.
+constexpr double least_rolled_gain = 1.1;
+
 /// \p graph with nodes computed by equivalent programs, and the list of these nodes.
 struct DerivedPlan {
   graph::Graph graph;
   std::vector<DerivedNode> nodes;  ///< equal nodes once
 };
+
+/// Are maxima rolled with their sums where this is predicted to be faster, whatever options.derive says? On a GPU, unless \p options fix
+/// the order of sums, or leave choices to rules.
+bool rolls_maxima(const CompileOptions& options);
+/// Has \p def a maximum or minimum, and an exponential?
+bool may_roll(const lang::Def& def);
 
 /// Is \p function a def of a text, without calls?
 bool is_call_free(const Function& function);
@@ -35,8 +44,8 @@ bool is_one_statement(const Function& function);
 /// each of which has been proved. First, each part with copies is derived as one program, by fusing alone, so that
 /// copies that reorder a tensor and restore it cancel. Then the nodes between nonlinear nodes (linear_groups) are
 /// derived as one program, by rules between scopes, if that gains more than deriving them one by one. Then each node
-/// with a reduction is derived alone. \p has_stayed: all nodes as one program have been tried already. Nothing if
-/// options.derive is 0, or if no derivation is a gain.
+/// with a reduction is derived alone. \p has_stayed: all nodes as one program have been tried already. If
+/// options.derive is 0, maxima are rolled, if rolls_maxima(), and nothing else. Nothing if no derivation is a gain.
 std::optional<DerivedPlan> derive_nodes(const graph::Graph& graph, const CompileOptions& options,
                                         bool has_stayed = false);
 

@@ -40,9 +40,10 @@ bool may_call_libraries(const Function& function, const CompileOptions& options)
          (has_calls(function) || function.def.statements.size() > 1);
 }
 
-bool may_rewrite(const CompileOptions& options) {
+bool may_rewrite(const Function& function, const CompileOptions& options) {
   return options.partition != graph::Partition::One && options.symbolic.empty() &&
-         (chooses_layouts(options) || options.derive > 0 || !options.derivation.empty());
+         (chooses_layouts(options) || options.derive > 0 || !options.derivation.empty() ||
+          (rolls_maxima(options) && may_roll(function.def)));
 }
 
 /// How graph_stages() are run under \p options; dumps go to the folder `graph`, beside the folders of the parts.
@@ -105,7 +106,7 @@ std::optional<GraphPlan> plan_graph(const std::shared_ptr<const Function>& funct
                                     const std::vector<Argument>& arguments, const CompileOptions& options) {
   if (is_one(*function, options)) return std::nullopt;
   if (partition_of(*function, options) == graph::Partition::One && options.constants.empty() &&
-      !may_call_libraries(*function, options) && !may_rewrite(options))
+      !may_call_libraries(*function, options) && !may_rewrite(*function, options))
     return std::nullopt;
   return supervised(limits_of(options), "the compiler", [=](const Supervision& supervision) {
     auto how = options;

@@ -73,7 +73,8 @@ std::optional<DerivedPlan> derived_plan(const graph::Graph& graph, const Functio
 
 void derive(GraphState& state) {
   const auto& options = state.options;
-  if (!may_replace_nodes(options) || (options.derive == 0 && options.derivation.empty())) return;
+  const bool derives = options.derive > 0 || !options.derivation.empty() || rolls_maxima(options);
+  if (!may_replace_nodes(options) || !derives) return;
   auto derived = derived_plan(state.plan.graph, *state.function, options);
   if (!derived) return;
   state.plan.graph = std::move(derived->graph);

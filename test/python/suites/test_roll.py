@@ -1,7 +1,9 @@
 """Maxima with their sums of exponentials in one loop over blocks: values beside float64, special values, memory, and random texts."""
 
+import pathlib
 import random
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -61,6 +63,8 @@ def heads(float(H,N,K) Q, float(H,J,K) W, float(H,J,D) V) -> (O) {
   O(h,n,d) +=! E(h,n,j) * V(h,j,d) / l(h,n)
 }
 """
+needs_nvrtc = pytest.mark.skipif(not list(pathlib.Path(sys.prefix).rglob("libnvrtc.so*")), reason="NVRTC is not installed")
+
 # Code without vectors compiles in half of the time.
 PLAIN = "cpu:plain"
 T = tc.define(TEXTS, target=PLAIN)
@@ -234,3 +238,23 @@ def test_random_texts(seed):
     assert tc._core.check_derivation(rolled.certificate) == ""
     for got, want in zip(results(rolled.function(*tensors)), results(function(*tensors))):
         np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-13, err_msg=text)
+
+
+def attention_on_a_gpu(shapes=((16, 512, 64),) * 3, **how):
+    return tc.compile(T.heads, *map(tc.spec, shapes), target="cuda:sm_90", cache=False, **how)
+
+
+@needs_nvrtc
+def test_a_gpu_rolls_where_the_price_says_so():
+    rolled = attention_on_a_gpu()
+    (program,) = rolled.stats["derived"]
+    assert program["after_us"] < program["before_us"] and program["source"] == "model"
+    assert rolled.stats["launches"] == 1 and rolled.stats["workspace_bytes"] == 0
+    assert any(rule.startswith("roll") for rule in program["rules"])
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("how", [dict(partition="one"), dict(options="construct=rules"), dict(options="batch_invariant=1")])
+def test_a_gpu_does_not_roll_where_the_text_is_to_stay(how):
+    plain = attention_on_a_gpu(**how)
+    assert plain.stats["derived"] == [] and plain.stats["launches"] == 3 and plain.stats["workspace_bytes"] > 0
