@@ -1,4 +1,4 @@
-"""Networks of EINNET's evaluation as graphs, each layer and the whole as they are written and with derive=N, in turns.
+"""The seven networks of EINNET's evaluation as graphs, each layer of those that are stacks and the whole as they are written and with derive=N, in turns.
 
     python benchmarks/derived_networks.py [--threads 1] [--rounds 9] [--only InfoGAN] [--libraries none] [--depth 5] [--tune 8]
 
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from derivation import convolution, medians, transposed
+from written_networks import Gcn, Longformer, ResNet18
 
 import tensor_comprehensions as tc
 
@@ -66,59 +67,70 @@ NETWORKS = {
 }
 
 
-def network(layers):
-    """The layers, one behind another, as a graph: a def, and the names of its weights."""
-    names = [name for i in range(len(layers)) for name in (f"K{i}", f"b{i}")]
-    shapes = [text for layer in layers for text in (str(tuple(layer.weights)), f"({layer.filters})")]
-    params = ", ".join(f"float{shape.replace(' ', '')} {name}" for name, shape in zip(names, shapes))
-    first = layers[0]
-    steps, last = [], "X"
-    texts = {}
-    for i, layer in enumerate(layers):
-        product, act = layer.defs()
-        texts |= layer.defs()
-        steps.append(f"  P{i} = {product}({last}, K{i})  {'Y' if i + 1 == len(layers) else f'A{i}'} = {act}(P{i}, b{i})")
-        last = f"A{i}"
-    head = f"def network(float(1,{first.channels},{first.size},{first.size}) X, {params}) -> (Y) {{"
-    return tc.define("\n".join([*texts.values(), head, *steps, "}"])).network, names
+def other_networks():
+    """Those that are no stack of layers, the rows and the band of Longformer a twentieth and an eighth."""
+    return {"GCN": Gcn(numbers), "ResNet-18": ResNet18(numbers), "Longformer": Longformer(numbers)}
 
 
-def tensors_of(layers, whole):
-    """An input and weights: integers of which few are not 0, so that sums stay exact, or normal numbers."""
-    random = np.random.default_rng(1)
+class Stack:
+    """Layers, one behind another, as a graph."""
 
-    def made(shape, terms):
-        if not whole:
-            return (random.normal(size=shape) / np.sqrt(terms)).astype("float32")
-        return (random.integers(-1, 2, shape) * (random.random(shape) < min(1, 3 / terms))).astype("float32")
+    exact = True  # integers stay integers
 
-    first = layers[0]
-    result = [made((1, first.channels, first.size, first.size), 1)]
-    for layer in layers:
-        result += [made(layer.weights, np.prod(layer.weights) / layer.filters), made((layer.filters,), 2)]
-    return result
+    def __init__(self, layers):
+        self.layers = layers
+        self.names = [name for i in range(len(layers)) for name in (f"K{i}", f"b{i}")]
+        self.exact = layers[-1].activation != TANH
+
+    def function(self):
+        shapes = [text for layer in self.layers for text in (str(tuple(layer.weights)), f"({layer.filters})")]
+        params = ", ".join(f"float{shape.replace(' ', '')} {name}" for name, shape in zip(self.names, shapes))
+        first = self.layers[0]
+        steps, last = [], "X"
+        texts = {}
+        for i, layer in enumerate(self.layers):
+            product, act = layer.defs()
+            texts |= layer.defs()
+            steps.append(f"  P{i} = {product}({last}, K{i})  {'Y' if i + 1 == len(self.layers) else f'A{i}'} = {act}(P{i}, b{i})")
+            last = f"A{i}"
+        head = f"def network(float(1,{first.channels},{first.size},{first.size}) X, {params}) -> (Y) {{"
+        return tc.define("\n".join([*texts.values(), head, *steps, "}"])).network
+
+    def tensors(self, whole):
+        """An input and weights: integers of which few are not 0, so that sums stay exact, or normal numbers."""
+        random = np.random.default_rng(1)
+        first = self.layers[0]
+        result = [numbers(random, (1, first.channels, first.size, first.size), 1, whole)]
+        for layer in self.layers:
+            result += [numbers(random, layer.weights, np.prod(layer.weights) / layer.filters, whole), numbers(random, (layer.filters,), 2, whole)]
+        return result
+
+    def reference(self, tensors):
+        """The network in float64."""
+        x, *rest = (torch.from_numpy(tensor).double() for tensor in tensors)
+        for layer, weights, bias in zip(self.layers, rest[::2], rest[1::2]):
+            x = layer.reference(x, weights, bias)
+        return x.numpy()
 
 
-def reference(layers, tensors):
-    """The network in float64."""
-    x, *rest = (torch.from_numpy(tensor).double() for tensor in tensors)
-    for layer, weights, bias in zip(layers, rest[::2], rest[1::2]):
-        x = layer.reference(x, weights, bias)
-    return x.numpy()
+def numbers(random, shape, terms, whole, kept=3):
+    """Normal numbers whose sums of `terms` have a variance of 1, or integers of which `kept` in `terms` are not 0."""
+    if not whole:
+        return (random.normal(size=shape) / np.sqrt(terms)).astype("float32")
+    return (random.integers(-1, 2, shape) * (random.random(shape) < min(1, kept / terms))).astype("float32")
 
 
-def compiled(layers, tensors, **how):
-    function, names = network(layers)
-    return tc.compile(function, *tensors, constants=names, **how)
+def compiled(network, tensors, **how):
+    return tc.compile(network.function(), *tensors, constants=network.names, **how)
 
 
-def check(name, layers, **how):
+def check(name, network, **how):
     """Are integers equal to float64? The relative distance of normal numbers."""
     for whole in (True, False):
-        tensors = tensors_of(layers, whole)
-        want, got = reference(layers, tensors), compiled(layers, tensors, **how)(tensors[0])
+        tensors = network.tensors(whole)
+        want, got = network.reference(tensors), compiled(network, tensors, **how)(*tensors[: len(tensors) - len(network.names)])
         distance = np.linalg.norm(got - want) / np.linalg.norm(want)
-        if whole and layers[-1].activation != TANH and not np.array_equal(got, want) or not np.any(want):
+        if whole and network.exact and not np.array_equal(got, want) or not np.any(want):
             raise SystemExit(f"{name}: integers differ")
         if whole and distance > 1e-6:
             raise SystemExit(f"{name}: integers differ by {distance}")
@@ -133,20 +145,20 @@ def rules(executable):
     return "; ".join(lines) or "–"
 
 
-def row(name, layers, rounds, seconds, store, depth, **how):
+def row(name, network, rounds, seconds, store, depth, **how):
     """A line of the table: microseconds as written and derived, and the rules. What is derived is measured first, for so many seconds, into `store`."""
-    tensors = tensors_of(layers, True)
+    tensors = network.tensors(True)
+    given = tensors[: len(tensors) - len(network.names)]
     if seconds:
-        function, names = network(layers)
-        tc.tune_derivations(function, *tensors, depth=depth, constants=names, budget=seconds, cache=store, **how)
-    written = compiled(layers, tensors, cache=False, **how)
+        tc.tune_derivations(network.function(), *tensors, depth=depth, constants=network.names, budget=seconds, cache=store, **how)
+    written = compiled(network, tensors, cache=False, **how)
     begin = time.perf_counter()
-    derived = compiled(layers, tensors, derive=depth, cache=store, **how)
+    derived = compiled(network, tensors, derive=depth, cache=store, **how)
     took = time.perf_counter() - begin
-    outs = [f(tensors[0]) for f in (written, derived)]
-    if not np.allclose(*outs, rtol=1e-6, atol=0 if layers[-1].activation != TANH else 1e-6):
+    outs = [f(*given) for f in (written, derived)]
+    if not np.allclose(*outs, rtol=1e-6 if network.exact else 1e-5, atol=0 if network.exact else 1e-6):
         raise SystemExit(f"{name}: what is derived computes something else")
-    before, after = medians([lambda f=f, o=o: f(tensors[0], out=o) for f, o in zip((written, derived), outs)], rounds)
+    before, after = medians([lambda f=f, o=o: f(*given, out=o) for f, o in zip((written, derived), outs)], rounds)
     count = f"{written.stats['launches']}, {derived.stats['launches']}"
     print(f"| {name} | {before:.0f} | {after:.0f} | {before / after:.2f} | {count} | {took:.1f} | {rules(derived)} |", flush=True)
 
@@ -166,16 +178,18 @@ def main():
     print("| layer | as written | derived | gain | launches | compile s | rules |")
     print("|---|---|---|---|---|---|---|")
     how = {"libraries": arguments.libraries}
-    for name, layers in NETWORKS.items():
+    for name, network in (NETWORKS | other_networks()).items():
         if arguments.only not in name:
             continue
         store = tc.cache.Cache(tempfile.mkdtemp(prefix="tc_networks_")) if arguments.tune else False
+        layers = network if isinstance(network, list) else []
         for layer in [] if arguments.whole else dict.fromkeys(map(str, layers)):
             one = next(each for each in layers if str(each) == layer)
-            row(f"{name}: {layer}", [one], arguments.rounds, arguments.tune, store, depth=arguments.depth, **how)
-        row(name, layers, arguments.rounds, 0, store, depth=arguments.depth, **how)
-        distance = check(name, layers, derive=arguments.depth, cache=False, **how)
-        print(f"{name}: integers are equal, of normal numbers the relative distance is {distance:.1e}", flush=True)
+            row(f"{name}: {layer}", Stack([one]), arguments.rounds, arguments.tune, store, depth=arguments.depth, **how)
+        whole = Stack(layers) if layers else network
+        row(name, whole, arguments.rounds, 0 if layers else arguments.tune, store, depth=arguments.depth, **how)
+        distance = check(name, whole, derive=arguments.depth, cache=False, **how)
+        print(f"{name}: {'integers are equal, of' if whole.exact else 'of'} normal numbers the relative distance is {distance:.1e}", flush=True)
 
 
 if __name__ == "__main__":

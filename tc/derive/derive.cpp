@@ -14,6 +14,7 @@
 #include "tc/derive/rules/change_layout.h"
 #include "tc/derive/rules/factor_sum.h"
 #include "tc/derive/rules/fuse.h"
+#include "tc/derive/rules/join_sums.h"
 #include "tc/derive/rules/merge_expressions.h"
 #include "tc/derive/rules/merge_sums.h"
 #include "tc/derive/rules/merge_traversals.h"
@@ -43,7 +44,7 @@ const std::vector<Rule>& rules() {
   static const auto& all = *new std::vector<Rule>{
       {summation_splits, 1},     {substitutions, 2},       {iterator_splits, 3},   {relaxed_bounds, 2},
       {tightened_bounds, 2},     {traversal_merges, 1, 2}, {reassociations, 2, 2}, {expression_splits, 1},
-      {expression_merges, 2, 2}, {sum_merges, 2, 2},       {sum_factorings, 2, 2}};
+      {expression_merges, 2, 2}, {sum_merges, 2, 2},       {sum_factorings, 2, 2}, {sum_joins, 2, 2}};
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include "tc/derive/rules/change_layout.h"
 #include "tc/derive/rules/factor_sum.h"
 #include "tc/derive/rules/fuse.h"
+#include "tc/derive/rules/join_sums.h"
 #include "tc/derive/rules/merge_expressions.h"
 #include "tc/derive/rules/merge_sums.h"
 #include "tc/derive/rules/merge_traversals.h"
@@ -362,6 +363,61 @@ TEST(MergeSums, WindowsOfManyIteratorsInAnyOrder) {
   ASSERT_EQ(factored.size(), 1u);
   EXPECT_EQ(proved(steps[0].after, factored[0]),
             "T(f, c, r) = A(f, c, r) + B(f, r, c)\nO(f, h) +=! X(c, h + r) * T(f, c, r)\n");
+}
+
+const std::string two_products =
+    "def f(float(3,4) X, float(4,5) A, float(3,2) Y, float(2,5) B, float(5) c) -> (O) {\n"
+    "  P(m,n) +=! X(m,k) * A(k,n)  Q(m,n) +=! B(l,n) * Y(m,l)";
+
+TEST(JoinSums, OfOtherOperandsAreOneProduct) {
+  const auto before = program_of(two_products + "  O(m,n) = P(m,n) + Q(m,n) }");
+  const auto steps = derive::sum_joins(before);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(proved(before, steps[0]),
+            "C(m, k) = k < 4 ? X(m, k) : Y(m, k - 4)\nC_1(n, k) = k < 4 ? A(k, n) : B(k - 4, n)\n"
+            "O(m, n) +=! C(m, k) * C_1(n, k)\n");
+  for (const char* wrong : {"C(m,k) = k < 4 ? X(m,k) : Y(m,5-k) where m in 0:3, k in 0:6  C_1(n,k) = k < 4 ? A(k,n) : "
+                            "B(k-4,n) where n in 0:5, k in 0:6  O(m,n) +=! C(m,k) * C_1(n,k) where k in 0:6 }",
+                            "C(m,k) = k < 4 ? X(m,k) : Y(m,k-4) where m in 0:3, k in 0:6  C_1(n,k) = k < 4 ? A(k,n) : "
+                            "B(k-4,n) where n in 0:5, k in 0:6  O(m,n) +=! C(m,k) * C_1(n,k) where k in 0:5 }"})
+    EXPECT_TRUE(refuses(
+        before, steps[0],
+        std::string("def f(float(3,4) X, float(4,5) A, float(3,2) Y, float(2,5) B, float(5) c) -> (O) {") + wrong));
+}
+
+TEST(JoinSums, NumbersGoIntoAnOperandAndOtherTermsStay) {
+  const auto before = program_of(two_products + "  O(m,n) = 2 * P(m,n) + c(n) - Q(m,n) }");
+  const auto steps = derive::sum_joins(before);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(proved(before, steps[0]),
+            "C(m, k) = k < 4 ? X(m, k) : Y(m, k - 4)\nC_1(n, k) = k < 4 ? 2 * A(k, n) : -1 * B(k - 4, n)\n"
+            "T(m, n) +=! C(m, k) * C_1(n, k)\nO(m, n) = c(n) + T(m, n)\n");
+}
+
+TEST(JoinSums, WindowsAreJoinedAlongTheirChannelsWithPadding) {
+  const auto before = program_of(
+      "def g(float(4,6) X, float(5,4,3) A, float(2,6) Y, float(5,3,2) B) -> (O) {\n"
+      "  P(f,h) +=! h + r >= 1 && h + r < 7 ? X(c,h+r-1) * A(f,c,r) : 0 where h in 0:6, r in 0:3, c in 0:4\n"
+      "  Q(f,h) +=! h + r >= 1 && h + r < 7 ? Y(c,h+r-1) * B(f,r,c) : 0 where h in 0:6, c in 0:2, r in 0:3\n"
+      "  O(f,h) = P(f,h) + Q(f,h) }");
+  const auto steps = derive::sum_joins(before);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NE(proved(before, steps[0]).find("O(f, h) +=! C("), std::string::npos);
+}
+
+TEST(JoinSums, OfMaximaToo) {
+  const auto before = program_of(
+      "def g(float(3,4) X, float(4,5) A, float(3,2) Y, float(2,5) B) -> (O) {\n"
+      "  P(m,n) max=! X(m,k) + A(k,n)  Q(m,n) max=! Y(m,l) + B(l,n)  O(m,n) = max(P(m,n), Q(m,n)) }");
+  const auto steps = derive::sum_joins(before);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NE(proved(before, steps[0]).find("O(m, n) max=! C(m, k) + C_1(n, k)"), std::string::npos);
+}
+
+TEST(JoinSums, WhatSharesAnOperandOrIsReadTwiceStays) {
+  EXPECT_TRUE(derive::sum_joins(program_of(str(two_of_one, "  O(m,n) = P(m,n) + Q(m,n) }"))).empty());
+  EXPECT_TRUE(derive::sum_joins(program_of(two_products + "  O(m,n) = P(m,n) + Q(m,n) * Q(m,n) }")).empty());
+  EXPECT_TRUE(derive::sum_joins(program_of(two_products + "  O(m,n) = P(m,n) * Q(m,n) }")).empty());
 }
 
 TEST(FactorSum, ASharedOperandLeaves) {

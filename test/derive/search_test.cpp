@@ -177,7 +177,7 @@ TEST(Derive, APaddedConvolutionOfFiveIsOneOfThreeWithFourTimesTheFilters) {
                           ",3,5,5) W) -> (O) { O(n,f,h,w) +=! h + r >= 2 && h + r < 10 && w + s >= 2 && w + s < 9 ? "
                           "X(n,c,h+r-2,w+s-2) * W(f,c,r,s) : 0 where h in 0:8, w in 0:7 }");
     const auto program = program_of(text);
-    Options options{.depth = 7, .width = 32, .candidates = 12};
+    Options options{.depth = 7, .width = 16, .candidates = 8};
     options.rates = {
         .products = 1e3, .loops = 100, .windows = 1e5, .bytes = 1e5, .start = 0};  // only convolutions are fast
     const auto derivation = derive::derive(program, options);
@@ -337,6 +337,34 @@ TEST(Derive, ProductsThatShareAnOperandAreOneProductOfASum) {
     return products == 1;
   });
   ASSERT_TRUE(found) << trace(derivation.candidates[0]) << to_text(derivation.candidates[0].program);
+  expect_equal(text, program, derivation);
+}
+
+/// A cell of a recurrent network: the weights are joined by the compile, and one product is left.
+TEST(Derive, ProductsOfOtherOperandsThatAreAddedAreOneProduct) {
+  const std::string text =
+      "def cell(float(16,64) X, float(64,64) A, float(16,32) H, float(32,64) B, float(64) b) -> (O) {\n"
+      "  P(m,n) +=! X(m,k) * A(k,n)  Q(m,n) +=! H(m,k) * B(k,n)  O(m,n) = P(m,n) + Q(m,n) + b(n) }";
+  const auto program = program_of(text);
+  const auto derivation = derive::derive(
+      program, {.depth = 2, .width = 16, .candidates = 24, .rules = derive::Rules::Between, .constants = {"A", "B"}});
+  const auto* found = find(derivation, [](const Candidate& c) {
+    return std::count_if(c.program.scopes.begin(), c.program.scopes.end(),
+                         [](const auto& scope) { return scope->op; }) == 1;
+  });
+  ASSERT_TRUE(found);
+  expect_equal(text, program, derivation);
+}
+
+/// Average pooling as it is often written, a tensor twice.
+TEST(Derive, ATensorThatIsWrittenTwiceIsDerived) {
+  const std::string text =
+      "def pooled(float(2,3,6,6) X, float(5,3) W) -> (O) { P(n,c) +=! X(n,c,h,w)  P(n,c) = P(n,c) * 4  O(n,f) +=! "
+      "P(n,c) "
+      "* W(f,c) }";
+  const auto program = program_of(text);
+  const auto derivation = derive::derive(program, {.depth = 3, .width = 16, .candidates = 24});
+  EXPECT_GT(derivation.candidates.size(), 1u);
   expect_equal(text, program, derivation);
 }
 

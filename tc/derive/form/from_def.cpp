@@ -319,18 +319,19 @@ class Follower {
     if (loops.empty() && is_initial_value(assignment)) return;
     const bool accumulates = assignment.reduction && !assignment.initialise;
     const auto before = program_.find(assignment.target);
-    if (before && !accumulates) throw Refusal{str("'", assignment.target, "' is written twice")};
     if (accumulates && !before && !initial_.count(assignment.target))
       throw Refusal{str("'", assignment.target, "' is accumulated into")};
     const auto* own = loops.empty() ? nullptr : &whole;
     auto scope = Reader(assignment, ranges, iterators, sizes_, program_, function_.def, own).run();
     scope.box = whole;
     if (!loops.empty()) scope.loop = loop_of(loops.front(), scope);
-    if (scope.loop && (before || accumulates)) throw Refusal{str("'", scope.tensor, "' is written twice in a loop")};
+    if ((scope.loop || (before && before->loop)) && (before || accumulates))
+      throw Refusal{str("'", scope.tensor, "' is written twice in a loop")};
     // A derived program may have any iterator on a left-hand side, where the name of the def is none.
     std::replace(scope.iterators.begin(), scope.iterators.end(), program_.name, fresh(program_.name));
+    const auto old = before ? rename(before, scope) : "";
     if (accumulates && (before || !starts_neutral(assignment)))
-      accumulate(std::move(scope), before);
+      accumulate(std::move(scope), old);
     else
       program_.scopes.push_back(std::make_shared<const Scope>(std::move(scope)));
   }
@@ -342,12 +343,11 @@ class Follower {
     return {loop.id, static_cast<int>(at - scope.iterators.begin())};
   }
 
-  /// What \p before, a number where that is null, and the sum \p scope give together.
+  /// What the tensor \p before, a number where that is "", and the sum \p scope give together.
   ///
   ///   O(i) = b(i)   O(i) += X(i,k)        O_1(i) = b(i)   O_2(i) +=! X(i,k)   O(i) = O_1(i) + O_2(i)
-  void accumulate(Scope scope, const ScopePtr& before) {
+  void accumulate(Scope scope, const std::string& before) {
     const auto target = scope.tensor;
-    if (reads(scope, target)) throw Refusal{str("'", target, "' is added to by what it holds")};
     Scope both = scope;
     both.op = std::nullopt;
     both.fill = 0;
@@ -358,7 +358,7 @@ class Follower {
       whole.reads.push_back({tensor, at});
       return lang::make_expr(lang::Name{read_name(whole.reads.size() - 1)});
     };
-    const auto first = before ? add(rename(before)) : literal(initial_.at(target), scope.type);
+    const auto first = before.empty() ? literal(initial_.at(target), scope.type) : add(before);
     scope.tensor = fresh(target);
     whole.body = sum({first, add(scope.tensor)}, *scope.op);
     both.cases = {whole};
@@ -366,22 +366,25 @@ class Follower {
     program_.scopes.push_back(std::make_shared<const Scope>(std::move(both)));
   }
 
-  static bool reads(const Scope& scope, const std::string& tensor) {
-    for (const auto& part : scope.cases)
-      for (const auto& read : part.reads)
-        if (read.tensor == tensor) return true;
-    return false;
+  static void rename_reads(Scope& scope, const std::string& tensor, const std::string& name) {
+    for (auto& part : scope.cases)
+      for (auto& read : part.reads)
+        if (read.tensor == tensor) read.tensor = name;
   }
 
-  /// A new name for \p scope, the last that was written.
-  std::string rename(const ScopePtr& scope) {
-    for (const auto& other : program_.scopes)
-      if (reads(*other, scope->tensor)) throw Refusal{str("'", scope->tensor, "' is read before it is complete")};
-    auto made = *scope;
-    made.tensor = fresh(scope->tensor);
-    const auto name = made.tensor;
-    std::replace(program_.scopes.begin(), program_.scopes.end(), scope,
-                 ScopePtr(std::make_shared<const Scope>(std::move(made))));
+  /// A new name for the tensor of \p scope, which \p next, the next statement, writes again. What has read it until now, \p next
+  /// too, reads it by that name.
+  ///
+  ///   P(i) +=! X(i,k)   Q(i) = P(i)   P(i) = P(i) / 49        P_1(i) +=! X(i,k)   Q(i) = P_1(i)   P(i) = P_1(i) / 49
+  std::string rename(const ScopePtr& scope, Scope& next) {
+    const auto old = scope->tensor, name = fresh(old);
+    for (auto& other : program_.scopes) {
+      auto made = *other;
+      if (other == scope) made.tensor = name;
+      rename_reads(made, old, name);
+      other = std::make_shared<const Scope>(std::move(made));
+    }
+    rename_reads(next, old, name);
     return name;
   }
 

@@ -87,6 +87,7 @@ Step write_out(const Program& program, const std::string& tensor, const std::str
     const auto flat = flatten(program, place->tensor, atoms);
     Scope scope = *place;
     scope.op = flat.op;
+    if (flat.op) scope.fill = neutral(*flat.op);
     scope.cases.clear();
     std::vector<isl::multi_aff> functions;
     for (const auto& part : flat.cases) {

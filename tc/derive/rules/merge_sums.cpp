@@ -3,54 +3,13 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
-#include "tc/derive/form/fill.h"
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
+#include "tc/derive/rules/sum_term.h"
 
 namespace tc::derive {
 
 namespace {
-
-/// Iterators that a sum may have, whose orders are all tried.
-constexpr int most_summed = 4;
-
-/// A term that is a sum times numbers.
-struct SumTerm {
-  ScopePtr sum;
-  isl::multi_aff at;                   ///< the element that is read
-  std::vector<lang::ExprPtr> numbers;  ///< other factors
-};
-
-int summed_count(const Scope& scope) { return scope.dimensions() - scope.left(); }
-
-int times_read(const Program& program, const std::string& tensor) {
-  int result = 0;
-  for (const auto& scope : program.scopes)
-    for (const auto& part : scope->cases)
-      for (const auto k : reads_in(part.body)) result += part.reads[k].tensor == tensor;
-  return result;
-}
-
-/// \p term of \p part as a sum of \p program by \p op that nothing else reads.
-std::optional<SumTerm> sum_term(const Program& program, const Case& part, const lang::ExprPtr& term, ReductionOp op) {
-  std::optional<SumTerm> result;
-  std::vector<lang::ExprPtr> numbers;
-  for (const auto& factor : factors(term, product_operator(term, op))) {
-    const auto read = read_number(factor);
-    const auto scope = read ? program.find(part.reads[*read].tensor) : nullptr;
-    if (scope && !result)
-      result = SumTerm{scope, part.reads[*read].at, {}};
-    else if (reads_in(factor).empty() && literal_value(factor, DType::Float64))
-      numbers.push_back(factor);
-    else
-      return std::nullopt;
-  }
-  if (!result || result->sum->op != op || !result->sum->uniform || result->sum->cases.size() != 1 ||
-      program.is_output(result->sum->tensor) || times_read(program, result->sum->tensor) != 1)
-    return std::nullopt;
-  result->numbers = numbers;
-  return result;
-}
 
 class SumMerger {
  public:
@@ -206,15 +165,6 @@ class SumMerger {
   SumTerm a_, b_;
   int own_ = 0, summed_ = 0;
 };
-
-/// The operator of the sums that a body of \p scope reads: its own, if it is one.
-std::optional<ReductionOp> sum_operator(const Program& program, const Scope& scope) {
-  if (scope.op) return scope.op;
-  for (const auto& part : scope.cases)
-    for (const auto k : reads_in(part.body))
-      if (const auto source = program.find(part.reads[k].tensor); source && source->op) return source->op;
-  return std::nullopt;
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/fill.h"
 #include "tc/derive/form/isl_bounds.h"
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
@@ -52,6 +53,9 @@ Step reassociate(const Program& program, const std::string& tensor, const std::s
   std::vector<lang::ExprPtr> chosen, others;
   for (std::size_t f = 0; f < all.size(); ++f) (inner.count(f) ? chosen : others).push_back(all[f]);
   if (chosen.empty() || others.empty()) throw Refusal{"some factors are to be taken, and not all"};
+  if (times == "*" &&
+      std::any_of(all.begin(), all.end(), [&](const auto& factor) { return literal_value(factor, scope.type) == 0.0; }))
+    throw Refusal{"a factor is 0"};
 
   std::vector<int> element, sums, kept = left_dimensions(scope);
   const auto in = [&](const std::vector<lang::ExprPtr>& list, int d) {

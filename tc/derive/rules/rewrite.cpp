@@ -155,9 +155,10 @@ bool share_a_subscript(const Read& read, int a, int b) {
 
 std::vector<int> alike_dimensions(const Scope& scope, int dimension, const lang::Box& ranges) {
   std::vector<int> result;
-  for (int d : summed_dimensions(scope)) {
+  const bool left = dimension < scope.left();
+  for (int d : left ? left_dimensions(scope) : summed_dimensions(scope)) {
     const auto& reads = scope.cases[0].reads;
-    const bool alike = ranges[static_cast<std::size_t>(d)] == ranges[static_cast<std::size_t>(dimension)] &&
+    const bool alike = (left || ranges[static_cast<std::size_t>(d)] == ranges[static_cast<std::size_t>(dimension)]) &&
                        std::all_of(reads.begin(), reads.end(), [&](const Read& read) {
                          const int count = scope.dimensions();
                          return factors_in(read, d, count) == factors_in(read, dimension, count) &&

@@ -47,8 +47,9 @@ std::vector<std::string> names_of(const Scope& scope, const std::vector<int>& di
 std::vector<int> left_dimensions(const Scope& scope);
 std::vector<int> summed_dimensions(const Scope& scope);
 
-/// The summed dimensions of \p scope, of one case, that have the same part in it as \p dimension, one of them, has: the same range, the
-/// same factors beside the same ones in the same reads, and no subscript together, as the two of a square window. \p ranges is iterator_box().
+/// The dimensions of \p scope, of one case, that have the same part in it as \p dimension: both are summed with the same range, or both are
+/// of the tensor, with the same factors beside the same ones in the same reads, and no subscript together, as the two of a square window or
+/// of an image. \p ranges is iterator_box().
 std::vector<int> alike_dimensions(const Scope& scope, int dimension, const lang::Box& ranges);
 
 /// { c<from>[x] -> c<to>[function(x)] }, of terms where \p name is that of one.

@@ -273,7 +273,8 @@ std::vector<Step> iterator_splits(const Program& program) {
     const auto ranges = iterator_box(*scope);
     for (int d = 0; d < scope->dimensions(); ++d) {
       if (ranges[static_cast<std::size_t>(d)].min != 0) continue;
-      const auto together = d < scope->left() ? std::vector{d} : alike_dimensions(*scope, d, ranges);
+      auto together = alike_dimensions(*scope, d, ranges);
+      std::erase_if(together, [&](int other) { return ranges[static_cast<std::size_t>(other)].min != 0; });
       if (together.front() != d) continue;
       for (const auto by : factors_of(*scope, d, ranges)) {
         try {

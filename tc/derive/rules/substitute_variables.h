@@ -27,8 +27,8 @@ Step split_iterators(const Program& program, const std::string& tensor, const st
                      std::int64_t by);
 
 /// The splits that the subscripts ask for: of an iterator that shares a subscript with one whose factor is k times its own,
-/// by k, as strides and dilations are; of a summed one that does, by numbers that fill its range up to one value. Summed iterators that
-/// are alike, as those of a square window are, are split together.
+/// by k, as strides and dilations are; of a summed one that does, by numbers that fill its range up to one value. Iterators that are
+/// alike, as those of a square window or of an image are, are split together.
 std::vector<Step> iterator_splits(const Program& program);
 
 }  // namespace tc::derive
