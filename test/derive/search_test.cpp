@@ -177,7 +177,7 @@ TEST(Derive, APaddedConvolutionOfFiveIsOneOfThreeWithFourTimesTheFilters) {
                           ",3,5,5) W) -> (O) { O(n,f,h,w) +=! h + r >= 2 && h + r < 10 && w + s >= 2 && w + s < 9 ? "
                           "X(n,c,h+r-2,w+s-2) * W(f,c,r,s) : 0 where h in 0:8, w in 0:7 }");
     const auto program = program_of(text);
-    Options options{.depth = 7, .width = 16, .candidates = 8};
+    Options options{.depth = 7, .width = 24, .candidates = 12};
     options.rates = {
         .products = 1e3, .loops = 100, .windows = 1e5, .bytes = 1e5, .start = 0};  // only convolutions are fast
     const auto derivation = derive::derive(program, options);
