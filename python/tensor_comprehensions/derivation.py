@@ -91,6 +91,11 @@ class Candidate:
 
 
 def _integers(random, shape, dtype):
+    if dtype == "bfloat16":
+        try:
+            import ml_dtypes  # noqa: F401  NumPy knows the type then
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("verify() of bfloat16 tensors needs: pip install ml_dtypes", name="ml_dtypes") from error
     low, high = (0, 2) if dtype == "bool" else (0, 4) if dtype.startswith("u") else (-2, 3)
     return random.integers(low, high, size=shape).astype(dtype)
 

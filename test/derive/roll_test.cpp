@@ -127,6 +127,30 @@ TEST(Roll, Refusals) {
   EXPECT_EQ(refusal([] { derive::roll(program_of(kAttention), 0); }), "a block has at least one iteration");
 }
 
+/// Reads of 16 bits keep their values in sums of 32; what is rounded to 16 bits on the way does not.
+TEST(Roll, SumsOfConvertedHalves) {
+  const std::string head = "def f(bfloat16(7,4) Q, bfloat16(10,4) K, bfloat16(10,3) V) -> (O) { S(n,j) +=! ";
+  const std::string tail = "m(n) max=! S(n,j)  l(n) +=! exp(S(n,j) - m(n))  O(n,d) +=! exp(S(n,j) - m(n)) * ";
+  const auto proof = proof_of(head + "float32(Q(n,k)) * float32(K(j,k))  " + tail + "float32(V(j,d)) / l(n) }", 5);
+  EXPECT_NE(proof.find("exp(S_block(n, b, w) - m_from(b, n))"), std::string::npos);
+  const auto wrong = [&](const std::string& from, const std::string& to) {
+    auto changed = proof;
+    const auto at = changed.rfind(from);
+    EXPECT_NE(at, std::string::npos);
+    changed.replace(at, from.size(), to);
+    return derive::check_derivation(changed).equal;
+  };
+  EXPECT_TRUE(wrong("float32(V(5 * b + w, d))", "float32(V(5 * b + w, d))"));
+  EXPECT_FALSE(wrong("float32(V(5 * b + w, d))", "float32(bfloat16(float32(V(5 * b + w, d)) / 3))"));
+  EXPECT_FALSE(wrong("float32(V(5 * b + w, d))", "float32(V(5 * b + w, d)) * 2"));
+  EXPECT_EQ(refusal([&] {
+              derive::roll(program_of(head + "float32(Q(n,k)) * float32(K(j,k))  P(n,j) = bfloat16(S(n,j))  m(n) max=! "
+                                             "float32(P(n,j))  O(n) +=! exp(float32(P(n,j)) - m(n)) }"),
+                           5);
+            }).empty(),
+            false);
+}
+
 TEST(Roll, EvenBlocksDivideTheRange) {
   const auto even = [](int keys, std::int64_t most) {
     return derive::even_block(program_of("def f(float(7," + std::to_string(keys) +

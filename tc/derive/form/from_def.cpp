@@ -42,8 +42,10 @@ class Reader {
     scope_.type = def_.tensors.at(assignment_.target).type;
     scope_.iterators = iterators_;
     scope_.op = assignment_.reduction;
-    if (is_half(scope_.type)) scope_.uniform = false;
+    mixes_ = is_half(scope_.type);
     auto cases = read_reduced();
+    scope_.uniform = !mixes_ && !widens_;
+    scope_.widens = !mixes_ && widens_;
     take_fill(cases);
     for (auto& part : cases) {
       if (part.domain.is_empty()) continue;
@@ -92,11 +94,22 @@ class Reader {
   Parts read_cast(const lang::Cast& cast, const isl::set& where) {
     if (needs_no_cast(cast.value, cast)) return {{where, without_cast(cast)}};
     if (cast.value->type == cast.type) return read(cast.value, where);
-    scope_.uniform = false;
+    if (is_widened(cast)) {
+      widens_ = true;
+      return {{where, lang::make_expr(lang::Cast{cast.type, new_read(std::get<lang::Access>(cast.value->node))})}};
+    }
+    mixes_ = true;
     auto parts = read(cast.value, where);
     for (auto& part : parts)
       if (!needs_no_cast(part.body, cast)) part.body = lang::make_expr(lang::Cast{cast.type, part.body});
     return parts;
+  }
+
+  /// Is it a read of 16 bits as a float of the scope's type?
+  bool is_widened(const lang::Cast& cast) const {
+    const auto* access = std::get_if<lang::Access>(&cast.value->node);
+    return access && !is_own(access->tensor) && is_half(program_.type(access->tensor)) && is_float(cast.type) &&
+           !is_half(cast.type) && cast.type == scope_.type;
   }
 
   /// What stands under \p cast, which it needs not: a literal of the kind of numbers that the type has.
@@ -187,15 +200,18 @@ class Reader {
   }
 
   ExprPtr add_read(const lang::Access& access) {
+    if (!is_own(access.tensor) && program_.type(access.tensor) != scope_.type) mixes_ = true;
+    return new_read(access);
+  }
+  ExprPtr new_read(const lang::Access& access) {
     std::vector<ExprPtr> subscripts;
     for (const auto& subscript : access.subscripts) subscripts.push_back(with_numbers(subscript));
-    if (!is_own(access.tensor) && program_.type(access.tensor) != scope_.type) scope_.uniform = false;
     reads_.push_back({access.tensor, index_function(*program_.context, subscripts, iterators_)});
     return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
   }
 
   ExprPtr index_value(const lang::Name& name) {
-    scope_.uniform = false;
+    mixes_ = true;
     const auto value = with_numbers(lang::make_expr(name));
     reads_.push_back({"", index_function(*program_.context, {value}, iterators_)});
     return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
@@ -242,6 +258,7 @@ class Reader {
   const Program& program_;
   const lang::Def& def_;
   Scope scope_;
+  bool mixes_ = false, widens_ = false;  ///< Scope::uniform, Scope::widens
   std::vector<Read> reads_;
 };
 

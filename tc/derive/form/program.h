@@ -56,6 +56,9 @@ struct Scope {
   std::vector<Case> cases;             ///< their domains are disjoint
   /// Have all tensors that it reads its own type, and is nothing in it cast? Others are carried along as they are.
   bool uniform = true;
+  /// Does it convert nothing but reads of narrower floats, to its own type? They keep their values, so sums of them are like others.
+  bool widens = false;
+  bool keeps_values() const { return uniform || widens; }
   std::optional<ScopeLoop> loop = std::nullopt;  ///< around it
 
   int left() const { return static_cast<int>(box.size()); }

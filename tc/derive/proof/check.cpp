@@ -237,7 +237,7 @@ Verdict check_program(const Program& program, const Program* known) {
 Program without_quotients(const Program& program, std::map<ScopePtr, ScopePtr>& known) {
   auto result = program;
   for (auto& scope : result.scopes) {
-    if (!is_float(scope->type) || !scope->uniform) continue;
+    if (!is_float(scope->type) || !scope->keeps_values()) continue;
     const auto [found, is_new] = known.try_emplace(scope, scope);
     if (is_new) {
       auto made = *scope;

@@ -26,7 +26,7 @@ class Flattener {
     flat_.op = scope->op;
     if (scope->op || !writes_all(*scope)) flat_.fill = scope->fill;
     type_ = scope->type;
-    uniform_ = scope->uniform;
+    keeps_values_ = scope->keeps_values();
     if (sums_ == Sums::MultipliedOut && !scope->op)
       if (const auto op = sum_behind(*scope)) become_sum(*op, scope->tensor);
     std::vector<FlatCase> open;
@@ -97,7 +97,7 @@ class Flattener {
     const auto source = program_.find(part.reads[k].tensor);
     if (reads_itself(*source) || part.segments.size() > most_segments)
       throw Refusal{str("'", source->tensor, "' is defined by itself, and by one program only")};
-    if (source->type != type_ || !source->uniform || !uniform_)
+    if (source->type != type_ || !source->keeps_values() || !keeps_values_)
       throw Refusal{str("'", source->tensor, "' is converted where it is read")};
     if (source->op) take_operator(part, k, *source);
     std::vector<FlatCase> result;
@@ -188,7 +188,7 @@ class Flattener {
   Sums sums_;
   Flat flat_;
   DType type_ = DType::Float32;
-  bool uniform_ = true;
+  bool keeps_values_ = true;
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ std::set<std::string> elementwise_behind(const Program& program) {
   for (const auto& maximum : row_maxima(program))
     for (const auto& reference : references_to(program, maximum)) references.insert(reference);
   for (const auto& scope : program.scopes) {
-    if (scope->op || !scope->uniform || scope->cases.size() != 1 || program.is_output(scope->tensor)) continue;
+    if (scope->op || !scope->keeps_values() || scope->cases.size() != 1 || program.is_output(scope->tensor)) continue;
     if (references.count(scope->tensor) || !scope->cases.front().domain.is_equal(box_set(*program.context, scope->box)))
       continue;
     const auto& all = scope->cases.front().reads;
@@ -187,7 +187,7 @@ std::vector<Step> written_out_exponentials(const Program& program) {
   std::vector<std::string> changed;
   std::set<std::string> written;
   for (auto& place : step.after.scopes) {
-    if (!place->op || !place->uniform || place->cases.size() != 1) continue;
+    if (!place->op || !place->keeps_values() || place->cases.size() != 1) continue;
     auto scope = *place;
     auto& part = scope.cases.front();
     while (const auto k = first_read(part, between)) {

@@ -29,8 +29,8 @@ bool is_box(const Program& program, const Scope& scope) {
 
 /// A reduction over one iterator, of all instances of a box.
 bool is_over_one(const Program& program, const Scope& scope) {
-  return scope.op && scope.uniform && is_float(scope.type) && !scope.loop && scope.dimensions() == scope.left() + 1 &&
-         is_box(program, scope);
+  return scope.op && scope.keeps_values() && is_float(scope.type) && !scope.loop &&
+         scope.dimensions() == scope.left() + 1 && is_box(program, scope);
 }
 
 lang::IntegerRange summed_range(const Scope& scope) { return iterator_box(scope).back(); }
@@ -227,7 +227,7 @@ class RollViewer {
     std::vector<int> positions;
     for (const auto& scope : program_.scopes)
       if (const int position = view_.position(scope->tensor); position >= 0) {
-        changeable(program_, scope->tensor);
+        if (!scope->keeps_values()) throw Refusal{str("'", scope->tensor, "' converts between types")};
         moved.push_back(scope->tensor);
         positions.push_back(position);
       }
@@ -273,7 +273,7 @@ std::vector<std::string> references_to(const Program& program, const std::string
   std::vector<std::string> result{maximum};
   const double infinite = neutral(*program.find(maximum)->op);
   for (const auto& scope : program.scopes) {
-    if (scope->op || !scope->uniform || scope->cases.size() != 1 || program.is_output(scope->tensor)) continue;
+    if (scope->op || !scope->keeps_values() || scope->cases.size() != 1 || program.is_output(scope->tensor)) continue;
     const auto& part = scope->cases.front();
     const auto identity = projection(*program.context, scope->dimensions(), run_of(0, scope->left()));
     const bool of_maximum = std::all_of(part.reads.begin(), part.reads.end(), [&](const Read& read) {

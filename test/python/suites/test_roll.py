@@ -124,6 +124,28 @@ def test_values_beside_float64(name):
             torch.testing.assert_close(got, torch.from_numpy(value).float(), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_sums_of_halves_roll(dtype):
+    half = str(dtype).removeprefix("torch.")
+    function = tc.define(
+        f"""
+        def f({half}(N,K) Q, {half}(J,K) W, {half}(J,D) V) -> (O) {{
+          S(n,j) +=! float32(Q(n,k)) * float32(W(j,k))
+          m(n) max=! S(n,j)
+          E(n,j) = exp(S(n,j) - m(n))
+          l(n) +=! E(n,j)
+          U(n,d) +=! E(n,j) * float32(V(j,d))
+          O(n,d) = U(n,d) / l(n)
+        }}""",
+        target=PLAIN,
+    ).f
+    q, w, v = (torch.randn(shape).to(dtype) for shape in [(9, 4), (21, 4), (21, 3)])
+    rolled = tc.roll(function, q, w, v, block=8, target=PLAIN)
+    rolled.verify()
+    want = softmax(q.double().numpy() @ w.double().numpy().T) @ v.double().numpy()
+    torch.testing.assert_close(rolled.function(q, w, v), torch.from_numpy(want).float(), rtol=2e-5, atol=2e-6)
+
+
 def test_certificates_are_checked_again():
     tensors = [torch.randn(shape) for shape in sizes_of("attention", 3, 7)]
     rolled = tc.roll(T.attention, *tensors, block=3, target=PLAIN)
