@@ -58,7 +58,7 @@ class UnitCheck {
   const NestLoop* thread_loop(int dimension, std::int64_t step, std::int64_t values) const {
     for (const auto& loop : branch_.loops)
       if (loop.place == NestPlace::Thread && loop.dimension == dimension && loop.digit.step == step &&
-          loop.digit.index.statement < 0 && values_of(loop.digit, space_.extent(loop.digit.index)) == values)
+          values_of(loop.digit, space_.extent(loop.digit.index)) == values)
         return &loop;
     return nullptr;
   }
@@ -86,7 +86,8 @@ class UnitCheck {
   }
 
   UnitMember member(const NestIndex& index) const {
-    UnitMember result{space_.extent(index), tile_of(space_, nest_, index.number)};
+    const bool is_own = index.statement >= 0;
+    UnitMember result{space_.extent(index), is_own ? space_.extent(index) : tile_of(space_, nest_, index.number)};
     const auto threads = thread_loops(branch_, index);
     result.warp = threads.size() > 1 ? threads.front().digit.step : result.tile;
     if (threads.size() > 1) {

@@ -122,7 +122,7 @@ std::vector<ThreadBand> unit_bands(const NestSpace& space, const NestBranch& bra
                               : iterator == iterators.steps   ? unit.steps
                                                               : 1;
     const bool coincident = index.is_coincident();
-    if (band >= 0) {
+    if (band >= 0 && iterator != iterators.rows && iterator != iterators.columns) {
       (unit.from_shared ? instructions : steps).push_back({in_groups(member, size), coincident});
       if (size > 1) parts.push_back({remainder(member, size), coincident});
       continue;

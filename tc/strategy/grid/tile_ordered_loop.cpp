@@ -5,6 +5,7 @@
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/dtype.h"
+#include "tc/base/matrix_unit.h"
 #include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/strategy/grid/promote_temporaries.h"
 #include "tc/strategy/grid/tile_contraction.h"
@@ -32,6 +33,10 @@ constexpr std::int64_t threads_along_columns[] = {4, 8, 16}, warps_of_blocks[] =
 struct RowTile {
   std::int64_t columns = 8;  ///< threads along x
   std::int64_t warps = 4, rows = 4, steps = 16;
+  /// Threads have the rows and columns that units for matrices give them, and units compute the products that they can.
+  bool by_units = false;
+
+  std::int64_t rows_of_warp(std::int64_t warp_size) const { return warp_size / columns * rows; }
 };
 
 class Tiler {
@@ -58,7 +63,8 @@ class Tiler {
         const auto columns = space_.extent({number, columns_of(number)}), steps = space_.extent({number, products_[s]});
         most = std::max(most, std::min(tile.steps, steps) * tile.rows * ceil_div(columns, tile.columns));
       }
-    const auto of_warp = limits_.warp_size / tile.columns * tile.rows;
+    if (tile.by_units && !has_units(tile)) return false;
+    const auto of_warp = tile.rows_of_warp(limits_.warp_size);
     return most <= most_between_barriers &&
            of_warp * tile.warps <= space_.members[static_cast<std::size_t>(rows_)].extent();
   }
@@ -67,9 +73,10 @@ class Tiler {
     Nest result;
     const auto along_y = limits_.warp_size / tile.columns;
     result.launch = polyhedral::NestLaunch{{tile.columns, along_y, tile.warps}, limits_.block_shared_bytes_requested};
-    add_tiles(along_y * tile.warps * tile.rows, result);
+    if (tile.by_units) result.launch->block = {tile.columns, along_y * tile.warps, 1};
+    add_tiles(tile.rows_of_warp(limits_.warp_size) * tile.warps, result);
     for (std::size_t s = 0; s < products_.size(); ++s)
-      if (products_[s] >= 0) add_copies(static_cast<int>(s), result);
+      if (products_[s] >= 0) add_copies(static_cast<int>(s), tile, result);
     for (const auto& name : temporaries_of(scop_, cluster_)) result.trunk.push_back({polyhedral::NestKeep{name, true}});
     result.trunk.push_back({polyhedral::NestAdded{.points_innermost = true, .unrolled = true}});
     for (std::size_t s = 0; s < products_.size(); ++s) result.branches.push_back(branch(static_cast<int>(s), tile));
@@ -154,18 +161,21 @@ class Tiler {
   }
 
   /// Copies of the operands of statement number \p s that memory has: what is kept is in shared memory already.
-  void add_copies(int s, Nest& nest) const {
-    const auto& one = statement(s);
-    const auto temporaries = temporaries_of(scop_, cluster_);
-    for (int read = 0; read < static_cast<int>(one.reads.size()); ++read) {
-      const auto& access = one.reads[static_cast<std::size_t>(read)];
-      const auto& name = polyhedral::range_name(access.relation);
-      if (!access.exact || contains(temporaries, name) || polyhedral::copy_dimensions(one, read).empty()) continue;
-      nest.trunk.push_back({copy_of(s, read, byte_size(scop_.tensor(name).type))});
-    }
+  void add_copies(int s, const RowTile& tile, Nest& nest) const {
+    for (int read = 0; read < static_cast<int>(statement(s).reads.size()); ++read)
+      if (is_copied(s, read)) nest.trunk.push_back({copy_of(s, read, tile)});
+  }
+  bool is_copied(int s, int read) const {
+    const auto& access = statement(s).reads[static_cast<std::size_t>(read)];
+    return access.exact && !contains(temporaries_of(scop_, cluster_), polyhedral::range_name(access.relation)) &&
+           !polyhedral::copy_dimensions(statement(s), read).empty();
+  }
+  DType type_of(const polyhedral::Access& access) const {
+    return scop_.tensor(polyhedral::range_name(access.relation)).type;
   }
 
-  polyhedral::NestSharedCopy copy_of(int s, int read, std::int64_t bytes) const {
+  polyhedral::NestSharedCopy copy_of(int s, int read, const RowTile& tile) const {
+    const auto bytes = byte_size(type_of(statement(s).reads[static_cast<std::size_t>(read)]));
     const auto& iterators = space_.statements[static_cast<std::size_t>(s)].copied[static_cast<std::size_t>(read)];
     const int steps = products_[static_cast<std::size_t>(s)], columns = columns_of(s);
     polyhedral::NestSharedCopy result{.statement = s, .read = read};
@@ -173,11 +183,44 @@ class Tiler {
     result.contiguous = contains(iterators, columns) ? columns : contains(iterators, row) ? row : -1;
     const auto neighbours = neighbours_of(s, read);
     if (neighbours != steps && neighbours != result.contiguous) return result;
+    if (unit_of(s, tile)) result.contiguous = neighbours;
     result.run_along = neighbours;
     result.vector = bytes_at_once / bytes;
     result.beside = neighbours == result.contiguous ? 1 : beside_in_rows;
-    result.asynchronous = neighbours == result.contiguous && reads_always(s, read);
+    result.asynchronous = neighbours == result.contiguous && reads_always(s, read) && blocks_of(s, tile) > 1;
     return result;
+  }
+
+  /// The unit that computes statement number \p s in \p tile; null where none does.
+  const MatrixUnit* unit_of(int s, const RowTile& tile) const {
+    const int steps = products_[static_cast<std::size_t>(s)];
+    const auto& one = statement(s);
+    if (!tile.by_units || steps < 0 || !one.product || !is_copied(s, 0) || !is_copied(s, 1)) return nullptr;
+    const auto operand = type_of(one.reads[0]);
+    const auto* unit = matrix_unit_for(operand, type_of(one.write));
+    if (!unit || type_of(one.reads[1]) != operand || !reads_always(s, 0) || !reads_always(s, 1)) return nullptr;
+    const auto rows = tile.rows_of_warp(limits_.warp_size);
+    const auto ranges = polyhedral::box(one.domain);
+    const auto is_whole = [&](int iterator, std::int64_t size) {
+      const auto& range = ranges[static_cast<std::size_t>(iterator)];
+      return range.min == 0 && range.extent() % size == 0;
+    };
+    const bool fits = rows % unit->rows == 0 && tile.steps % unit->steps == 0 && blocks_of(s, tile) > 1;
+    return fits && is_whole(entry(s).outer[static_cast<std::size_t>(rows_)], rows * tile.warps) &&
+                   is_whole(columns_of(s), unit->columns) && is_whole(steps, tile.steps)
+               ? unit
+               : nullptr;
+  }
+  bool has_units(const RowTile& tile) const {
+    if (!limits_.matrix_units) return false;
+    for (std::size_t s = 0; s < products_.size(); ++s)
+      if (unit_of(static_cast<int>(s), tile)) return true;
+    return false;
+  }
+
+  /// Blocks of what statement number \p s sums over.
+  std::int64_t blocks_of(int s, const RowTile& tile) const {
+    return ceil_div(space_.extent({s, products_[static_cast<std::size_t>(s)]}), tile.steps);
   }
 
   /// Does each instance of statement number \p s read? Waits count the copies of all blocks, and a block that nothing reads has none.
@@ -199,34 +242,50 @@ class Tiler {
   }
 
   /// Have all copies for statement number \p s the way of asynchronous ones?
-  bool is_asynchronous(int s) const {
-    const auto& one = statement(s);
-    Nest nest;
-    add_copies(s, nest);
-    return !nest.trunk.empty() && one.reads.size() > 0 &&
-           std::all_of(nest.trunk.begin(), nest.trunk.end(),
-                       [](const auto& step) { return std::get<polyhedral::NestSharedCopy>(step.what).asynchronous; });
+  bool is_asynchronous(int s, const RowTile& tile) const {
+    bool result = has_copies(s);
+    for (int read = 0; read < static_cast<int>(statement(s).reads.size()); ++read)
+      if (is_copied(s, read)) result = result && copy_of(s, read, tile).asynchronous;
+    return result;
   }
-  bool has_copies(int s) const {
-    Nest nest;
-    add_copies(s, nest);
-    return !nest.trunk.empty();
-  }
+  bool has_copies(int s) const { return is_copied(s, 0) || is_copied(s, 1); }
 
   NestBranch branch(int s, const RowTile& tile) const {
     NestBranch result{.statement = entry(s).id};
     for (int iterator : loop_[static_cast<std::size_t>(s)])
       result.loops.push_back(polyhedral::loop_over({s, iterator}, 0, 1));
     const int steps = products_[static_cast<std::size_t>(s)], columns = columns_of(s);
-    if (steps >= 0) add_steps(s, steps, tile.steps, result);
+    if (steps >= 0) add_steps(s, steps, tile, result);
     for (int iterator : own(s))
       if (iterator != steps && iterator != columns) result.loops.push_back(polyhedral::loop_over({s, iterator}, 0, 1));
+    NestBranch parts, runs;
+    if (columns >= 0) add_columns({s, columns}, tile, parts, runs);
+    if (is_shared(s, columns) && parts.loops.size() > 1) {
+      parts.loops.front().place = NestPlace::Serial;
+      result.loops.push_back(parts.loops.front());
+      parts.loops.erase(parts.loops.begin());
+    }
     add_rows(tile, result);
-    NestBranch runs;
-    if (columns >= 0) add_columns({s, columns}, tile.columns, result, runs);
-    if (tile.rows > 1) result.loops.push_back(unrolled({-1, rows_}, tile.rows, 1));
+    result.loops.insert(result.loops.end(), parts.loops.begin(), parts.loops.end());
+    if (tile.rows > 1 && !tile.by_units) result.loops.push_back(unrolled({-1, rows_}, tile.rows, 1));
     result.loops.insert(result.loops.end(), runs.loops.begin(), runs.loops.end());
+    if (const auto* unit = unit_of(s, tile)) result.unit = unit->name;
     return result;
+  }
+
+  /// Do several statements have the loop over \p iterator of statement number \p s, above them? Not if one of them reads copies
+  /// (distribute_bands.h).
+  bool is_shared(int s, int iterator) const {
+    for (const auto& band : space_.bands)
+      for (const auto& member : band.members)
+        if (iterator >= 0 && member.coincident && member.iterator_of(band, entry(s).id) == iterator) {
+          const auto reads_copies = [&](const std::string& id) {
+            const int number = space_.position(id);
+            return products_[static_cast<std::size_t>(number)] >= 0 && has_copies(number);
+          };
+          return std::none_of(band.statements.begin(), band.statements.end(), reads_copies);
+        }
+    return false;
   }
 
   static NestLoop unrolled(const NestIndex& index, std::int64_t mod, std::int64_t step) {
@@ -241,29 +300,36 @@ class Tiler {
     return loop;
   }
 
-  void add_steps(int s, int iterator, std::int64_t steps, NestBranch& branch) const {
+  void add_steps(int s, int iterator, const RowTile& tile, NestBranch& branch) const {
     if (has_copies(s)) {
-      auto blocks = polyhedral::loop_over({s, iterator}, 0, steps);
-      blocks.slots = is_asynchronous(s) ? slots_of_asynchronous : slots_of_registers;
+      auto blocks = polyhedral::loop_over({s, iterator}, 0, tile.steps);
+      const auto slots = is_asynchronous(s, tile) ? slots_of_asynchronous : slots_of_registers;
+      blocks.slots = static_cast<int>(std::min<std::int64_t>(slots, blocks_of(s, tile)));
       branch.loops.push_back(blocks);
-      branch.loops.push_back(unrolled({s, iterator}, steps, 1));
+      branch.loops.push_back(unrolled({s, iterator}, tile.steps, 1));
       return;
     }
     branch.loops.push_back(polyhedral::loop_over({s, iterator}, 0, 1));
   }
 
   void add_rows(const RowTile& tile, NestBranch& branch) const {
-    const auto of_warp = limits_.warp_size / tile.columns * tile.rows;
+    const auto of_warp = tile.rows_of_warp(limits_.warp_size);
     const NestIndex index{-1, rows_};
+    if (tile.by_units) {
+      branch.loops.push_back(on_threads(index, of_warp * tile.warps, of_warp, 1));
+      branch.loops.push_back(unrolled(index, of_warp, unit_threads_y));
+      branch.loops.push_back(on_threads(index, unit_threads_y, 1, 1));
+      return;
+    }
     branch.loops.push_back(on_threads(index, of_warp * tile.warps, of_warp, 2));
     branch.loops.push_back(on_threads(index, of_warp, tile.rows, 1));
   }
 
   /// Columns go round by vectors where there are enough, and otherwise in equal parts.
-  void add_columns(const NestIndex& index, std::int64_t threads, NestBranch& branch, NestBranch& runs) const {
+  void add_columns(const NestIndex& index, const RowTile& tile, NestBranch& branch, NestBranch& runs) const {
     const auto extent = space_.extent(index);
-    const auto vector = bytes_at_once / 4;
-    auto run = std::min(vector, ceil_div(extent, threads));
+    const auto vector = bytes_at_once / 4, threads = tile.columns;
+    const auto run = tile.by_units ? unit_run : std::min(vector, ceil_div(extent, threads));
     const auto round = run * threads;
     const bool goes_round = round < extent;
     if (goes_round) branch.loops.push_back(unrolled(index, 0, round));
@@ -287,6 +353,11 @@ std::vector<Nest> ordered_loop_tiles(const polyhedral::Scop& scop, const polyhed
   const Tiler tiler(scop, cluster, space, limits);
   std::vector<Nest> result;
   if (!tiler.applies()) return result;
+  for (auto warps : warps_of_blocks)
+    for (std::int64_t rows : {2, 4})
+      for (std::int64_t steps : {16, 32})
+        if (const RowTile tile{unit_threads_x, warps, rows, steps, true}; tiler.is_of_use(tile))
+          result.push_back(tiler.nest(tile));
   for (auto columns : threads_along_columns)
     for (auto warps : warps_of_blocks)
       for (auto rows : rows_of_threads)

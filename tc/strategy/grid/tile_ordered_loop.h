@@ -20,6 +20,9 @@ namespace tc::strategy {
 ///   n/64 on grid.x   S: b  k/16 with copies  k%16  n%64/16 on thread.z  n%16/4 on thread.y  w/32  w%32/4 on thread.x  n%4  w%4
 ///                    O: b  w/16 with copies  w%16  n%64/16 on thread.z  n%16/4 on thread.y  d/32  d%32/4 on thread.x  n%4  d%4
 ///
+/// Units for matrices compute products of two operands in memory if they can; then all statements have the rows and columns that a unit
+/// gives to threads.
+///
 /// Which of them a program allows check_kernel_nest() says, and which is fast grid_price().
 std::vector<polyhedral::Nest> ordered_loop_tiles(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                                                  const polyhedral::NestSpace& space, const GridLimits& limits);
