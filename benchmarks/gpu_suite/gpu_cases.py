@@ -89,6 +89,40 @@ def attention_products(size, kind: str) -> List[Case]:
     ]
 
 
+ATTENTION = """def attention({0}(H,N,K) Q, {0}(H,J,K) W, {0}(H,J,D) V) -> ({0}(H,N,D) O) {{
+  S(h,n,j) +=! {1}(Q(h,n,k)) * {1}(W(h,j,k))
+  T(h,n,j) = {3}{2} * S(h,n,j){4}
+  m(h,n) max=! T(h,n,j)
+  E(h,n,j) = exp(T(h,n,j) - m(h,n))
+  l(h,n) +=! E(h,n,j)
+  U(h,n,d) +=! E(h,n,j) * {1}(V(h,j,d))
+  O(h,n,d) = {1}(U(h,n,d) / l(h,n))
+}}"""
+ATTENTION_GOALS = {"fp32": (Goal("eager", 1.5, None),), "bf16": (Goal("eager", 0.5, 0.8),)}
+
+
+def attention_of(size, kind: str, heads: int, rows: int, keys: int, depth: int, causal: bool = False) -> Case:
+    """Attention as plain statements, beside torch's own operator."""
+    dtype = TYPES[kind]
+    h, n, j, d = sized(size)(heads, rows, keys, depth)
+    text = ATTENTION.format(name_of(dtype), "" if kind == "fp32" else "float32", d**-0.5, *(("j <= n ? ", " : -inf") if causal else ("", "")))
+    if kind != "fp32":
+        text = text.replace("= float32(U", f"= {name_of(dtype)}(U")
+    return Case(f"attention/{kind}-{heads}x{rows}x{keys}x{depth}{'-causal' if causal else ''}", text,
+                lambda: tuple(random(h, length, d, dtype=dtype) for length in (n, j, j)),
+                lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0], terms=j + d, roundings=3,
+                flops=4.0 * h * n * j * d, goals=ATTENTION_GOALS[kind], compiled=False)
+
+
+def attention(size) -> List[Case]:
+    """Heads of several sequences, one long sequence, decoding, and a causal mask; the last lengths are odd."""
+    shapes = ((128, 512, 512, 64), (32, 2048, 2048, 64), (16, 2048, 2048, 128), (16, 8192, 8192, 64), (64, 1, 4096, 64), (96, 197, 197, 64))
+    return [
+        *(attention_of(size, kind, *shape) for shape in shapes for kind in ("bf16", "fp32")),
+        *(attention_of(size, kind, 32, 2048, 2048, 64, causal=True) for kind in ("bf16", "fp32")),
+    ]
+
+
 def libraries(size) -> List[Case]:
     """Calls of cuBLASLt in the place of our code."""
     cubes = [(kind, layout, n) for n in (4096, 2048, 1024) for kind in ("bf16", "f16", "fp32") for layout in ("nt", "nn")]
@@ -192,6 +226,7 @@ FAMILIES: Dict[str, Callable] = {
     "odd": odd,
     "sgemm": sgemm,
     "libraries": libraries,
+    "attention": attention,
     "memory": lambda size: elementwise(size) + rows(size) + planes(size),
     "paper": paper,
     "conv": conv,

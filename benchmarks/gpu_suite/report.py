@@ -6,7 +6,7 @@ import pathlib
 import shutil
 from typing import Dict, List, Optional
 
-FAMILIES = ("gemm", "odd", "conv", "memory", "paper", "sgemm", "libraries")
+FAMILIES = ("gemm", "odd", "conv", "memory", "paper", "sgemm", "libraries", "attention")
 INTERESTING = ("eager", "compile", "triton")
 
 

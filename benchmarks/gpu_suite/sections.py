@@ -113,6 +113,7 @@ SECTIONS = (
     Section("conv", 70, benchmark("conv"), needs_binding=True, continues=True),
     Section("memory", 70, benchmark("memory"), needs_binding=True, continues=True),
     Section("paper", 70, benchmark("paper"), needs_binding=True, continues=True),
+    Section("attention", 75, benchmark("attention"), needs_binding=True, continues=True),
     Section("models", 150, models, needs_binding=True, continues=True),
     Section("overhead", 30, benchmark("overhead"), needs_binding=True, continues=True),
     Section("sgemm", 50, benchmark("sgemm"), needs_binding=True, continues=True),

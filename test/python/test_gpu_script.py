@@ -146,7 +146,7 @@ def test_cases_have_names_of_their_own_and_texts_that_compile():
 
 @needs_nvrtc
 @pytest.mark.parametrize("name", ["memory/transpose-8192", "paper/mlp3-128x128-64-32-2", "conv/stencil-5x5-2048", "gemm/f16-tn-1024",
-                                  "libraries/fp32-linear-gelu-4096x3072x768"])
+                                  "libraries/fp32-linear-gelu-4096x3072x768", "attention/bf16-128x512x512x64"])
 def test_a_rehearsal(name):
     family = gpu_cases.FAMILIES[name.partition("/")[0]]
     case, small = next(pair for pair in zip(family(full), family(tiny)) if pair[0].name == name)

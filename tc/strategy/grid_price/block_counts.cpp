@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <utility>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/strategy/grid_price/access_box.h"
-#include "tc/strategy/grid_price/handed_tensors.h"
+#include "tc/strategy/grid_price/kept_temporaries.h"
 #include "tc/strategy/grid_price/warp_costs.h"
 
 namespace tc::strategy {
@@ -37,11 +35,13 @@ using TouchedBoxes = std::vector<std::vector<std::vector<BoxSide>>>;
 struct KernelSteps {
   std::vector<const NestSharedCopy*> copies;
   std::vector<bool> kept;      ///< for each tensor: threads keep its elements while they work on them
-  std::vector<bool> handed;    ///< for each tensor: they hand them on to each other
   bool has_tile_ends = false;  ///< tiles of accumulators are filled and emptied, points innermost
 
-  KernelSteps(const PricedCluster& cluster, const Nest& nest, std::vector<bool> handed_on)
-      : kept(cluster.tensors.size()), handed(std::move(handed_on)) {
+  KeptTemporaries temporaries;
+
+  KernelSteps(const PricedCluster& cluster, const Nest& nest, const std::vector<ThreadSpread>& spreads,
+              const KernelShape& shape)
+      : kept(cluster.tensors.size()) {
     for (const auto& step : nest.trunk) {
       if (const auto* copy = std::get_if<NestSharedCopy>(&step.what)) copies.push_back(copy);
       if (const auto* added = std::get_if<NestAdded>(&step.what)) has_tile_ends = added->points_innermost;
@@ -49,6 +49,7 @@ struct KernelSteps {
         for (std::size_t t = 0; t < kept.size(); ++t)
           if (cluster.tensors[t].name == keep->tensor) kept[t] = cluster.tensors[t].written;
     }
+    temporaries = kept_temporaries(cluster, spreads, shape, kept);
   }
 };
 
@@ -56,14 +57,6 @@ int slots_of_branch(const polyhedral::NestBranch& branch) {
   int result = 1;
   for (const auto& loop : branch.loops) result = std::max(result, loop.slots);
   return result;
-}
-
-/// Does a loop whose iterations run in order stand around several statements of \p cluster?
-bool has_ordered_loop(const PricedCluster& cluster) {
-  for (const auto& band : cluster.nests.bands)
-    for (const auto& member : band.members)
-      if (!member.coincident) return true;
-  return false;
 }
 
 /// Counts one statement into the counts of its block.
@@ -106,7 +99,7 @@ class StatementCounter {
     return nullptr;
   }
 
-  bool is_handed(int tensor) const { return steps_.handed[static_cast<std::size_t>(tensor)]; }
+  bool is_handed(int tensor) const { return steps_.temporaries.handed[static_cast<std::size_t>(tensor)]; }
   bool is_kept(int tensor) const { return steps_.kept[static_cast<std::size_t>(tensor)]; }
 
   /// Is it the last statement that writes what threads keep, and does memory get it?
@@ -378,36 +371,6 @@ class StatementCounter {
   BlockCounts& counts_;
 };
 
-/// Elements that a thread keeps of all temporaries in registers.
-double kept_elements(const PricedCluster& cluster, const KernelSteps& steps, const std::vector<ThreadSpread>& spreads) {
-  std::vector<double> elements(cluster.tensors.size());
-  for (std::size_t s = 0; s < spreads.size(); ++s) {
-    const auto& write = cluster.statements[s].write;
-    const auto tensor = static_cast<std::size_t>(write.tensor);
-    if (!steps.kept[tensor] || steps.handed[tensor]) continue;
-    double own = 1;
-    for (std::size_t i = 0; i < spreads[s].iterators.size(); ++i)
-      if (write.used[i]) own *= spreads[s].iterators[i].in_thread();
-    elements[tensor] = std::max(elements[tensor], own);
-  }
-  return std::accumulate(elements.begin(), elements.end(), 0.0);
-}
-
-/// The room of temporaries that threads hand on in shared memory, one iteration of an ordered loop at a time.
-std::int64_t handed_bytes(const PricedCluster& cluster, const KernelSteps& steps,
-                          const std::vector<ThreadSpread>& spreads) {
-  std::vector<double> bytes(cluster.tensors.size());
-  for (std::size_t s = 0; s < spreads.size(); ++s) {
-    const auto& write = cluster.statements[s].write;
-    const auto tensor = static_cast<std::size_t>(write.tensor);
-    if (!steps.kept[tensor] || !steps.handed[tensor]) continue;
-    std::vector<std::int64_t> values;
-    for (const auto& it : spreads[s].iterators) values.push_back(it.tile);
-    bytes[tensor] = std::max(bytes[tensor], elements(access_box(write, values)) * cluster.tensors[tensor].element);
-  }
-  return static_cast<std::int64_t>(std::accumulate(bytes.begin(), bytes.end(), 0.0));
-}
-
 }  // namespace
 
 double BlockCounts::sectors_read() const {
@@ -435,13 +398,11 @@ BlockCounts block_counts(const PricedCluster& cluster, const Nest& nest, const K
   std::vector<ThreadSpread> spreads;
   for (int s = 0; s < static_cast<int>(cluster.statements.size()); ++s)
     spreads.push_back(thread_spread(cluster, nest, s));
-  const KernelSteps steps(cluster, nest, handed_tensors(cluster, spreads, shape));
+  const KernelSteps steps(cluster, nest, spreads, shape);
   for (int s = 0; s < static_cast<int>(cluster.statements.size()); ++s)
     StatementCounter(cluster, nest, steps, spreads[static_cast<std::size_t>(s)], shape, s, touched, result).count();
-  if (has_ordered_loop(cluster)) {
-    result.registers = std::max(result.registers, kept_elements(cluster, steps, spreads));
-    result.shared_bytes += handed_bytes(cluster, steps, spreads);
-  }
+  result.registers = std::max(result.registers, steps.temporaries.registers);
+  result.shared_bytes += steps.temporaries.shared_bytes;
   result.registers += other_registers;
   return result;
 }
