@@ -23,6 +23,15 @@ from tensor_comprehensions.torch.compiler import Compiler
 needs_nvrtc = pytest.mark.skipif(not pytest.importorskip("importlib.util").find_spec("nvidia.cu13"), reason="NVRTC is not installed")
 
 
+class OneAttention(nn.Module):
+    def __init__(self, causal):
+        super().__init__()
+        self.causal = causal
+
+    def forward(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+
+
 def mlp():
     return nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16))
 
@@ -48,6 +57,14 @@ def test_models_are_taken_whole(make, x):
     report = taken(moved(traced(make().eval(), x)))
     assert report.share == 1 and not report.reproducers and report.launches > 0, report
     assert all(reason == "a view beside no computation" for _, _, reason in report.left), report
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("causal", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_attention_is_one_kernel(causal):
+    q = torch.ones(2, 8, 512, 64, dtype=torch.bfloat16)
+    report = taken(moved(traced(OneAttention(causal), q, q, q)))
+    assert report.share == 1 and report.launches == 1, report
 
 
 @needs_nvrtc
