@@ -45,7 +45,9 @@ class UnitCheck {
     check_threads();
     check_sizes(*unit);
     for (int read = 0; read < 2; ++read)
-      if (!is_copied(read)) fail("it reads copies of both operands in shared memory");
+      if (!is_copied(read) && !is_kept(read))
+        fail("it reads both operands from shared memory, copies or temporaries that are kept");
+    if (unit->from_shared && !(is_copied(0) && is_copied(1))) fail("it reads copies of both operands in shared memory");
     if (unit->from_shared) check_group(*unit);
   }
 
@@ -122,6 +124,16 @@ class UnitCheck {
     return std::any_of(nest_.trunk.begin(), nest_.trunk.end(), [&](const auto& step) {
       const auto* copy = std::get_if<NestSharedCopy>(&step.what);
       return copy && copy->statement == number_ && copy->read == read;
+    });
+  }
+
+  /// Is the operand a temporary that threads of other columns, or rows, have written? It is in shared memory then.
+  bool is_kept(int read) const {
+    const auto& name = range_name(scop_.statement(branch_.statement).reads[static_cast<std::size_t>(read)].relation);
+    return std::any_of(nest_.trunk.begin(), nest_.trunk.end(), [&](const auto& step) {
+      const auto* keep = std::get_if<NestKeep>(&step.what);
+      return keep && keep->is_temporary && keep->tensor == name && scop_.has_tensor(name) &&
+             !scop_.tensor(name).live_in;
     });
   }
 

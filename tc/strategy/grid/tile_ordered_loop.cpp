@@ -170,6 +170,10 @@ class Tiler {
     return access.exact && !contains(temporaries_of(scop_, cluster_), polyhedral::range_name(access.relation)) &&
            !polyhedral::copy_dimensions(statement(s), read).empty();
   }
+  bool is_kept(int s, int read) const {
+    const auto& access = statement(s).reads[static_cast<std::size_t>(read)];
+    return access.exact && contains(temporaries_of(scop_, cluster_), polyhedral::range_name(access.relation));
+  }
   DType type_of(const polyhedral::Access& access) const {
     return scop_.tensor(polyhedral::range_name(access.relation)).type;
   }
@@ -195,7 +199,8 @@ class Tiler {
   const MatrixUnit* unit_of(int s, const RowTile& tile) const {
     const int steps = products_[static_cast<std::size_t>(s)];
     const auto& one = statement(s);
-    if (!tile.by_units || steps < 0 || !one.product || !is_copied(s, 0) || !is_copied(s, 1)) return nullptr;
+    if (!tile.by_units || steps < 0 || !one.product || !has_copies(s)) return nullptr;
+    if (!(is_copied(s, 0) || is_kept(s, 0)) || !(is_copied(s, 1) || is_kept(s, 1))) return nullptr;
     const auto operand = type_of(one.reads[0]);
     const auto* unit = matrix_unit_for(operand, type_of(one.write));
     if (!unit || type_of(one.reads[1]) != operand || !reads_always(s, 0) || !reads_always(s, 1)) return nullptr;

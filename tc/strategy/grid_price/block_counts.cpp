@@ -183,6 +183,7 @@ class StatementCounter {
 
   /// What threads read of a temporary that others have left in shared memory.
   void count_handed(const PricedAccess& read) {
+    if (spread_.unit) return count_fragments(read);
     std::int64_t together = at_once(read);
     for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
       if (read.strides[i] == 1 && spread_.iterators[i].dimension < 0) together = widest(read);
