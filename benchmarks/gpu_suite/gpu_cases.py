@@ -106,11 +106,12 @@ def attention_of(size, kind: str, heads: int, rows: int, keys: int, depth: int, 
     dtype = TYPES[kind]
     h, n, j, d = sized(size)(heads, rows, keys, depth)
     text = ATTENTION.format(name_of(dtype), "" if kind == "fp32" else "float32", d**-0.5, *(("j <= n ? ", " : -inf") if causal else ("", "")))
-    if kind != "fp32":
+    if kind != "fp32":  # exponentials are rounded as torch's kernels round them
         text = text.replace("= float32(U", f"= {name_of(dtype)}(U")
+        text = text.replace("U(h,n,d) +=! E(h,n,j)", f"P(h,n,j) = {name_of(dtype)}(E(h,n,j))\n  U(h,n,d) +=! float32(P(h,n,j))")
     return Case(f"attention/{kind}-{heads}x{rows}x{keys}x{depth}{'-causal' if causal else ''}", text,
                 lambda: tuple(random(h, length, d, dtype=dtype) for length in (n, j, j)),
-                lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0], terms=j + d, roundings=3,
+                lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0], terms=j + d, roundings=4,
                 flops=4.0 * h * n * j * d, goals=ATTENTION_GOALS[kind], compiled=False)
 
 

@@ -143,6 +143,21 @@ TEST(Roll, SumsOfConvertedHalves) {
   EXPECT_TRUE(wrong("float32(V(5 * b + w, d))", "float32(V(5 * b + w, d))"));
   EXPECT_FALSE(wrong("float32(V(5 * b + w, d))", "float32(bfloat16(float32(V(5 * b + w, d)) / 3))"));
   EXPECT_FALSE(wrong("float32(V(5 * b + w, d))", "float32(V(5 * b + w, d)) * 2"));
+  // Exponentials that are rounded stay so, whatever is taken off in their exponents.
+  const auto rounding = proof_of(
+      head + "float32(Q(n,k)) * float32(K(j,k))  m(n) max=! S(n,j)  E(n,j) = exp(S(n,j) - m(n))  l(n) +=! E(n,j)  " +
+          "P(n,j) = bfloat16(E(n,j))  O(n,d) +=! float32(P(n,j)) * float32(V(j,d)) }",
+      5);
+  const auto rounded = [&](const std::string& to) {
+    auto changed = rounding;
+    const std::string from = "float32(m_bfloat16(b, n, w))";
+    changed.replace(changed.rfind(from), from.size(), to);
+    return derive::check_derivation(changed).equal;
+  };
+  EXPECT_TRUE(rounded("float32(m_bfloat16(b, n, w))"));
+  EXPECT_FALSE(rounded("m_exp(b, n, w)")) << "not rounded";
+  EXPECT_FALSE(rounded("float32(float16(m_exp(b, n, w)))")) << "to another type";
+  EXPECT_FALSE(rounded("float32(bfloat16(float32(m_bfloat16(b, n, w)) * 3))"));
   EXPECT_EQ(refusal([&] {
               derive::roll(program_of(head + "float32(Q(n,k)) * float32(K(j,k))  P(n,j) = bfloat16(S(n,j))  m(n) max=! "
                                              "float32(P(n,j))  O(n) +=! exp(float32(P(n,j)) - m(n)) }"),

@@ -98,11 +98,24 @@ class Reader {
       widens_ = true;
       return {{where, lang::make_expr(lang::Cast{cast.type, new_read(std::get<lang::Access>(cast.value->node))})}};
     }
+    if (const auto* inner = rounding_of(cast)) {
+      widens_ = true;
+      auto parts = read(inner->value, where);
+      for (auto& part : parts) part.body = rounded(part.body, inner->type, cast.type);
+      return parts;
+    }
     mixes_ = true;
     auto parts = read(cast.value, where);
     for (auto& part : parts)
       if (!needs_no_cast(part.body, cast)) part.body = lang::make_expr(lang::Cast{cast.type, part.body});
     return parts;
+  }
+
+  /// The conversion under \p cast if the two round a value of the scope's type to 16 bits; null if not.
+  const lang::Cast* rounding_of(const lang::Cast& cast) const {
+    const auto* inner = std::get_if<lang::Cast>(&cast.value->node);
+    const bool rounds = inner && is_half(inner->type) && inner->value->type == scope_.type;
+    return rounds && is_float(scope_.type) && cast.type == scope_.type ? inner : nullptr;
   }
 
   /// Is it a read of 16 bits as a float of the scope's type?

@@ -14,6 +14,24 @@ namespace tc::derive {
 using lang::BinaryOp;
 using lang::ExprPtr;
 
+bool Scope::rounds() const {
+  if (op || !is_half(type) || cases.size() != 1) return false;
+  const auto* cast = std::get_if<lang::Cast>(&cases.front().body->node);
+  return cast && cast->type == type;
+}
+
+std::optional<RoundedValue> rounded_value(const ExprPtr& expr) {
+  const auto* outer = std::get_if<lang::Cast>(&expr->node);
+  const auto* inner = outer ? std::get_if<lang::Cast>(&outer->value->node) : nullptr;
+  if (!inner || !is_half(inner->type) || !is_float(outer->type) || is_half(outer->type)) return std::nullopt;
+  return RoundedValue{inner->type, inner->value};
+}
+
+ExprPtr rounded(const ExprPtr& value, const std::optional<DType>& half, DType type) {
+  if (!half) return value;
+  return lang::make_expr(lang::Cast{type, lang::make_expr(lang::Cast{*half, value})});
+}
+
 ScopePtr Program::find(const std::string& tensor) const {
   for (const auto& scope : scopes)
     if (scope->tensor == tensor) return scope;

@@ -59,6 +59,8 @@ struct Scope {
   /// Does it convert nothing but reads of narrower floats, to its own type? They keep their values, so sums of them are like others.
   bool widens = false;
   bool keeps_values() const { return uniform || widens; }
+  /// Is each element another one, rounded to its type of 16 bits?
+  bool rounds() const;
   std::optional<ScopeLoop> loop = std::nullopt;  ///< around it
 
   int left() const { return static_cast<int>(box.size()); }
@@ -102,6 +104,15 @@ std::string read_name(std::size_t read);
 std::optional<std::size_t> read_number(const lang::ExprPtr& expr);
 /// \p body with each read's number k replaced by what \p change gives for it.
 lang::ExprPtr with_reads(const lang::ExprPtr& body, const std::function<lang::ExprPtr(std::size_t)>& change);
+
+/// An expression that is rounded to 16 bits, and converted back: float32(bfloat16(value)).
+struct RoundedValue {
+  DType type;
+  lang::ExprPtr value;
+};
+std::optional<RoundedValue> rounded_value(const lang::ExprPtr& expr);
+/// \p value, a float of \p type, rounded to \p half and converted back; as it is without one.
+lang::ExprPtr rounded(const lang::ExprPtr& value, const std::optional<DType>& half, DType type);
 
 /// The operators ⊗ that distribute over \p op: "*" over +, "+" and "min" over max, and so on.
 std::vector<std::string> distributing(ReductionOp op);

@@ -17,11 +17,26 @@ const std::string reciprocal = "1/";
 
 const lang::Call* call_of(const ExprPtr& expr) { return std::get_if<lang::Call>(&expr->node); }
 
-/// The function of an exponential, "" for other expressions.
+/// The exponential that \p expr is, or that it rounds.
+ExprPtr unrounded(const ExprPtr& expr) {
+  const auto rounding = rounded_value(expr);
+  return rounding ? rounding->value : expr;
+}
+
+/// The function of an exponential, which may be rounded to 16 bits; "" for other expressions.
 std::string exponential(const ExprPtr& expr) {
-  const auto* call = call_of(expr);
+  const auto inner = unrounded(expr);
+  const auto* call = call_of(inner);
   if (!call || call->arguments.size() != 1) return "";
   return call->function == "exp" || call->function == "exp2" || call->function == "exp10" ? call->function : "";
+}
+
+/// The types that \p exponentials are rounded to.
+std::vector<DType> roundings(const std::vector<ExprPtr>& exponentials) {
+  std::vector<DType> result;
+  for (const auto& each : exponentials)
+    if (const auto rounding = rounded_value(each)) result.push_back(rounding->type);
+  return result;
 }
 
 bool is_exponential(const ExprPtr& factor) { return !exponential(factor).empty(); }
@@ -146,8 +161,9 @@ bool Comparison::same_exponents(const std::vector<ExprPtr>& left, const std::vec
   const auto add = [&](const std::vector<ExprPtr>& all, bool second) {
     for (const auto& each : all)
       sums.try_emplace(exponential(each), a_, b_)
-          .first->second.add(lang::children(each)[0], second ? -1.0 : 1.0, second);
+          .first->second.add(lang::children(unrounded(each))[0], second ? -1.0 : 1.0, second);
   };
+  if (roundings(left) != roundings(right) || roundings(left).size() > 1) return false;
   add(left, false);
   add(right, true);
   return std::all_of(sums.begin(), sums.end(), [](const auto& sum) { return sum.second.is_zero(); });

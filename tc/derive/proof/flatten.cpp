@@ -97,8 +97,8 @@ class Flattener {
     const auto source = program_.find(part.reads[k].tensor);
     if (reads_itself(*source) || part.segments.size() > most_segments)
       throw Refusal{str("'", source->tensor, "' is defined by itself, and by one program only")};
-    if (source->type != type_ || !source->keeps_values() || !keeps_values_)
-      throw Refusal{str("'", source->tensor, "' is converted where it is read")};
+    const bool fits = source->type == type_ ? source->keeps_values() : source->rounds() && is_converted(part.body, k);
+    if (!fits || !keeps_values_) throw Refusal{str("'", source->tensor, "' is converted where it is read")};
     if (source->op) take_operator(part, k, *source);
     std::vector<FlatCase> result;
     isl::set rest = part.domain;
@@ -111,6 +111,15 @@ class Flattener {
     }
     if (!rest.is_empty()) add_fill(part, k, *source, rest, result);
     return result;
+  }
+
+  /// Is read \p k of \p body converted to the type of what is written out, wherever it stands?
+  bool is_converted(const ExprPtr& body, std::size_t k) const {
+    if (read_number(body) == k) return false;
+    const auto* cast = std::get_if<lang::Cast>(&body->node);
+    if (cast && cast->type == type_ && read_number(cast->value) == k) return true;
+    const auto parts = lang::children(body);
+    return std::all_of(parts.begin(), parts.end(), [&](const ExprPtr& each) { return is_converted(each, k); });
   }
 
   /// The sum that defines \p source may be written out in \p part, which then is a sum too.

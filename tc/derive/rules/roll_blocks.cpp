@@ -34,7 +34,8 @@ std::set<std::string> elementwise_behind(const Program& program) {
   for (const auto& maximum : row_maxima(program))
     for (const auto& reference : references_to(program, maximum)) references.insert(reference);
   for (const auto& scope : program.scopes) {
-    if (scope->op || !scope->keeps_values() || scope->cases.size() != 1 || program.is_output(scope->tensor)) continue;
+    const bool keeps_values = scope->keeps_values() || scope->rounds();
+    if (scope->op || !keeps_values || scope->cases.size() != 1 || program.is_output(scope->tensor)) continue;
     if (references.count(scope->tensor) || !scope->cases.front().domain.is_equal(box_set(*program.context, scope->box)))
       continue;
     const auto& all = scope->cases.front().reads;

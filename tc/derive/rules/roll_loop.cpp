@@ -99,6 +99,15 @@ class LoopMaker {
     exponentials.cases = {
         {part.cases.front().domain, exponential_of(same, from, parts_.view.factor, exponentials.type), body.reads}};
     add(exponentials);
+    for (const auto& [type, tensor] : parts_.rounded_exp) {
+      auto rounds = exponentials;
+      rounds.tensor = tensor;
+      rounds.type = type;
+      rounds.uniform = rounds.widens = false;
+      rounds.cases = {
+          {part.cases.front().domain, lang::make_expr(lang::Cast{type, read_of(0)}), {{parts_.exp, identity(x + 2)}}}};
+      add(rounds);
+    }
   }
 
   void add_sum(const RollParts::Sum& sum) {
@@ -107,8 +116,11 @@ class LoopMaker {
     const auto b = index_of(ctx_, all, {}, 0, 1), w = index_of(ctx_, all, {}, y + 1, 1);
     const auto instance = index_of(ctx_, all, {}, 1, y, {"i0", str("i", y + 1)});
     RollBody body;
-    std::vector<ExprPtr> factors{
-        body.read(parts_.exp, b.flat_range_product(parts_.rows_of(*sum.view, y, all, 1)).flat_range_product(w))};
+    const auto& rounding = sum.view->rounding;
+    const auto exponential =
+        body.read(rounding ? parts_.rounded_exp.at(*rounding) : parts_.exp,
+                  b.flat_range_product(parts_.rows_of(*sum.view, y, all, 1)).flat_range_product(w));
+    std::vector<ExprPtr> factors{rounding ? lang::make_expr(lang::Cast{run.type, exponential}) : exponential};
     for (const auto& each : body.taken(sum.view->inside, sum.body, instance)) factors.push_back(each);
     const auto value = quotient_of(factors, body.taken(sum.view->inside_divisors, sum.body, instance));
     add(of_block(run, sum.part, value, body.reads));
@@ -152,6 +164,11 @@ isl::map named(const isl::map& map, std::size_t term) {
   return polyhedral::call(map.ctx(), isl_map_set_tuple_name, from.copy(), isl_dim_out, term_name(term).c_str());
 }
 
+bool is_exponential(const RollParts& parts, const std::string& tensor) {
+  return tensor == parts.exp || std::any_of(parts.rounded_exp.begin(), parts.rounded_exp.end(),
+                                            [&](const auto& each) { return each.second == tensor; });
+}
+
 /// { t0[b, y, b', w] -> t<i>[...] } of \p tensor, whose elements have rows \p row: earlier blocks are in the running value of the block
 /// before, this block in its own part.
 isl::union_map link_of(const RollParts& parts, const Program& after, const std::string& tensor, int y,
@@ -168,12 +185,12 @@ isl::union_map link_of(const RollParts& parts, const Program& after, const std::
     auto to = projection(parts.ctx, all, {});
     for (const auto& segment : flat.cases[i].segments) {
       earlier = earlier || segment.tensor == closed_form(tensor);
-      to = to.flat_range_product(segment.tensor == closed_form(tensor) ? index_of(parts.ctx, all, {"i0 - 1"}, 1, y + 2)
-                                 : segment.tensor == tensor            ? index_of(parts.ctx, all, {}, 0, y + 1)
-                                 : segment.tensor == parts.exp         ? b.flat_range_product(row).flat_range_product(w)
-                                 : segment.tensor == parts.step
-                                     ? b.flat_range_product(row)
-                                     : index_of(parts.ctx, all, {}, 0, y + 1, {str("i", y + 2)}));
+      to = to.flat_range_product(
+          segment.tensor == closed_form(tensor)   ? index_of(parts.ctx, all, {"i0 - 1"}, 1, y + 2)
+          : segment.tensor == tensor              ? index_of(parts.ctx, all, {}, 0, y + 1)
+          : is_exponential(parts, segment.tensor) ? b.flat_range_product(row).flat_range_product(w)
+          : segment.tensor == parts.step          ? b.flat_range_product(row)
+                                                  : index_of(parts.ctx, all, {}, 0, y + 1, {str("i", y + 2)}));
     }
     const auto where = isl::set(parts.ctx, str("{ ", tuple_text(all), " : i", y + 1, earlier ? " < " : " = ", "i0 }"));
     result = result.unite(named(to.as_map().intersect_domain(where), i).to_union_map());

@@ -1,5 +1,6 @@
 #include "tc/derive/rules/roll_parts.h"
 
+#include "tc/base/str.h"
 #include "tc/derive/form/fill.h"
 #include "tc/derive/form/isl_expressions.h"
 #include "tc/derive/form/isl_text.h"
@@ -19,6 +20,8 @@ RollParts::RollParts(Program on_the_way, const RollView& rolled, const Blocks& i
     sums.push_back({&sum, scope(sum.tensor).cases.front(), named(sum.tensor, "_run"), named(sum.tensor, "_part")});
   run = named(view.maximum, "_run"), part = named(view.maximum, "_part"), from = named(view.maximum, "_from");
   step = named(view.maximum, "_step"), exp = named(view.maximum, "_exp");
+  for (const auto& sum : view.sums)
+    if (sum.rounding) rounded_exp.emplace(*sum.rounding, fresh_tensor(program, str(view.maximum, "_", *sum.rounding)));
 }
 
 isl::multi_aff RollParts::rows_of(const RolledSum& sum, int count, int dimensions, int first) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,11 @@ struct RollParts {
   isl::ctx ctx;
   Case maximum_body;  ///< over [x, b, w]
   std::vector<Sum> sums;
-  std::string run, part;  ///< the running maximum and that of a block
-  std::string from;       ///< what is taken off in the exponents
-  std::string step;       ///< the factor of running sums when the maximum rises
-  std::string exp;        ///< the exponentials of a block
+  std::string run, part;                     ///< the running maximum and that of a block
+  std::string from;                          ///< what is taken off in the exponents
+  std::string step;                          ///< the factor of running sums when the maximum rises
+  std::string exp;                           ///< the exponentials of a block
+  std::map<DType, std::string> rounded_exp;  ///< the same, rounded to 16 bits
 
   const Scope& scope(const std::string& tensor) const { return *program.find(tensor); }
   const Scope& maximum() const { return scope(view.maximum); }

@@ -65,7 +65,8 @@ Scope running_sum(const RollParts& parts, const RollParts::Sum& sum, const Scope
   const auto s = body.taken(parts.maximum_body.body, parts.maximum_body,
                             row.flat_range_product(index_of(parts.ctx, all, {}, y + 1, 2)));
   const auto from = body.read(parts.from, index_of(parts.ctx, all, {}, 0, 1).flat_range_product(row));
-  std::vector<ExprPtr> factors{exponential_of(s, from, parts.view.factor, old.type)};
+  std::vector<ExprPtr> factors{
+      rounded(exponential_of(s, from, parts.view.factor, old.type), sum.view->rounding, old.type)};
   for (const auto& each : body.taken(sum.view->inside, sum.body, instance)) factors.push_back(each);
   const auto value = quotient_of(factors, body.taken(sum.view->inside_divisors, sum.body, instance));
   result.cases = {{up_to_block(parts, sum.body.domain, y), value, body.reads}};

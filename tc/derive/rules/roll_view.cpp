@@ -110,21 +110,25 @@ class RollViewer {
     if (!(summed_range(scope) == summed_range(maximum_)))
       refuse(str("'", name, "' sums over another range than '", maximum_.tensor, "'"));
     const auto& part = scope.cases.front();
-    RolledSum sum{name, "", part.reads.front().at, {}, {}, {}, {}};
+    RolledSum sum{.tensor = name, .row = part.reads.front().at};
     const auto body = quotient_of(part.body);
     const ExprPtr* exponential = nullptr;
     for (const auto& factor : body.factors) {
       if (!reads_any(factor, part, references_)) continue;
-      const auto* call = std::get_if<lang::Call>(&factor->node);
+      const auto rounding = rounded_value(factor);
+      const auto& value = rounding ? rounding->value : factor;
+      const auto* call = std::get_if<lang::Call>(&value->node);
       if (!call || call->function != "exp" || exponential)
         refuse(str("'", name, "' reads '", maximum_.tensor, "' otherwise than as one factor exp(c * (s - ",
                    maximum_.tensor, "))"));
       exponential = &factor;
+      if (rounding) sum.rounding = rounding->type;
     }
     for (const auto& divisor : body.divisors)
       if (reads_any(divisor, part, references_)) refuse(str("'", name, "' is divided by '", maximum_.tensor, "'"));
     if (!exponential) refuse(str("'", name, "' has no factor exp(c * (s - ", maximum_.tensor, "))"));
-    look_at_exponent(scope, lang::children(*exponential)[0], sum);
+    const auto rounding = rounded_value(*exponential);
+    look_at_exponent(scope, lang::children(rounding ? rounding->value : *exponential)[0], sum);
     for (const auto& factor : body.factors)
       if (&factor != exponential) (depends_on_j(factor, scope) ? sum.inside : sum.outside).push_back(factor);
     for (const auto& divisor : body.divisors)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,10 @@ namespace tc::derive {
 /// A sum whose terms have the exponential of a maximum as a factor: o(y) +=! exp(c * (s(x(y), j) - m(x(y)))) * u(y, j) * w(y).
 struct RolledSum {
   std::string tensor;
-  std::string reference;              ///< what is taken off s: the maximum, or one that is 0 where that is infinite
-  isl::multi_aff row;                 ///< { instance -> x }
-  std::vector<lang::ExprPtr> inside;  ///< the factors u, ...
+  std::string reference;               ///< what is taken off s: the maximum, or one that is 0 where that is infinite
+  isl::multi_aff row;                  ///< { instance -> x }
+  std::optional<DType> rounding = {};  ///< of the exponential, to 16 bits
+  std::vector<lang::ExprPtr> inside;   ///< the factors u, ...
   std::vector<lang::ExprPtr> inside_divisors;  ///< ... and what they are divided by
   std::vector<lang::ExprPtr> outside;          ///< the factors w, which do not depend on j
   std::vector<lang::ExprPtr> outside_divisors;

@@ -37,8 +37,10 @@ def _scores(b, q, k, scale, causal, mask):
     return scores
 
 
-def _attend(b, q, k, v, causal, mask, scale):
-    """(result, the logarithm of the sum of exponentials of each row as a function of its subscripts)."""
+def _attend(b, q, k, v, causal, mask, scale, rounds=False):
+    """(result, the logarithm of the sum of exponentials of each row as a function of its subscripts).
+
+    With `rounds`, exponentials are rounded to the type of the values before they are multiplied, as torch's kernels of GPUs do."""
     refuse(b.result(0).numel() == 0, "of nothing")
     n, h, i, j, d, e, kv = _heads(q, k, v)
     own = opmath(q.dtype)
@@ -47,7 +49,10 @@ def _attend(b, q, k, v, causal, mask, scale):
     shift = where(top[n, h, i].eq(-math.inf), Literal(0.0, own), top[n, h, i]) if mask is not None else top[n, h, i]
     raised = b.define([n, h, i, j], call("exp", scores[n, h, i, j] - shift))
     total = b.sum([n, h, i], raised[n, h, i, j])
-    product = b.sum([n, h, i, e], raised[n, h, i, j] * cast(v[n, kv, j, e], own))
+    factor = raised[n, h, i, j]
+    if rounds and v.dtype != own:
+        factor = cast(b.define([n, h, i, j], cast(factor, v.dtype))[n, h, i, j], own)
+    product = b.sum([n, h, i, e], factor * cast(v[n, kv, j, e], own))
     share = product[n, h, i, e] / total[n, h, i]
     if mask is not None:
         share = where(total[n, h, i].eq(0.0), Literal(0.0, own), share)
@@ -80,14 +85,14 @@ def flash_attention_for_cpu(b, q, k, v, dropout_p=0.0, is_causal=False, attn_mas
 def flash_attention(b, q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, scale=None):
     refuse(dropout_p != 0 or return_debug_mask, "dropout")
     refuse(is_causal and q.shape[2] != k.shape[2], "causal with unequal lengths")
-    result, logarithm = _attend(b, q, k, v, is_causal, None, scale)
+    result, logarithm = _attend(b, q, k, v, is_causal, None, scale, rounds=True)
     return result, _rows(b, q, logarithm), *[None] * 7
 
 
 @lowers("_scaled_dot_product_efficient_attention")
 def efficient_attention(b, q, k, v, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, scale=None):
     refuse(dropout_p != 0, "dropout")
-    result, logarithm = _attend(b, q, k, v, is_causal, attn_bias, scale)
+    result, logarithm = _attend(b, q, k, v, is_causal, attn_bias, scale, rounds=True)
     if not (compute_log_sumexp and b.used(1)):
         return result, None, None, None
     n, h, *_ = _heads(q, k, v)
@@ -102,7 +107,7 @@ def cudnn_attention(
 ):
     refuse(dropout_p != 0 or return_debug_mask, "dropout")
     refuse(is_causal and q.shape[2] != k.shape[2], "causal with unequal lengths")
-    result, logarithm = _attend(b, q, k, v, is_causal, attn_bias, scale)
+    result, logarithm = _attend(b, q, k, v, is_causal, attn_bias, scale, rounds=True)
     rows = None
     if b.used(1):
         n, h, i, *_ = _heads(q, k, v)
