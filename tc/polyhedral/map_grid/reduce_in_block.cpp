@@ -43,6 +43,20 @@ void combine_in_warps(Statement& statement, std::int64_t lanes) {
   statement.combined_lanes = static_cast<int>(lanes);
 }
 
+/// Has each result that \p statement adds up over \p iterator the same conditions, none?
+bool has_all_results(const Statement& statement, int iterator) {
+  const auto kept = call(statement.domain.ctx(), isl_set_eliminate, statement.domain.copy(), isl_dim_set,
+                         static_cast<unsigned>(iterator), 1u);
+  auto all = isl::set::universe(statement.domain.space());
+  const auto ranges = box(statement.domain);
+  for (unsigned d = 0; d < ranges.size(); ++d) {
+    if (static_cast<int>(d) == iterator) continue;
+    all = call(all.ctx(), isl_set_lower_bound_si, all.copy(), isl_dim_set, d, ranges[d].min);
+    all = call(all.ctx(), isl_set_upper_bound_si, all.copy(), isl_dim_set, d, ranges[d].max);
+  }
+  return kept.is_equal(all);
+}
+
 /// Do all threads of a block run \p branch alike, but for their numbers? Threads that share a warp with others combine values only if
 /// no condition parts them.
 bool runs_in_all_threads(const GridClusterState& state, const NestBranch& branch) {
@@ -60,12 +74,14 @@ bool runs_in_all_threads(const GridClusterState& state, const NestBranch& branch
 
 /// How many neighbouring threads combine a sum of all threads along x by exchanges: a warp, or the part of one that the threads are;
 /// 0: they combine it in memory.
-std::int64_t exchanging_lanes(const GridClusterState& state, const NestBranch& branch) {
+std::int64_t exchanging_lanes(const Scop& scop, const GridClusterState& state, const NestBranch& branch, int iterator) {
   const auto threads = state.block()[0], warp = state.warp_size;
   if (threads % warp == 0) return warp;
   const auto all = threads * state.block()[1] * state.block()[2];
   const bool is_part = warp % threads == 0 && all % warp == 0;
-  return is_part && runs_in_all_threads(state, branch) ? threads : 0;
+  const bool is_alike =
+      runs_in_all_threads(state, branch) && has_all_results(scop.statement(branch.statement), iterator);
+  return is_part && is_alike ? threads : 0;
 }
 
 /// Takes the sums of warps to a tensor of their own, which thread 0 adds up.
@@ -107,7 +123,7 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
 /// The reduction of \p branch over \p iterator, runs of \p run of which go to one thread along x, in all threads.
 Scop reduce(const Scop& scop, const NestBranch& branch, int iterator, std::int64_t run, GridClusterState& state) {
   const auto& id = branch.statement;
-  const auto threads = state.block()[0], lanes = exchanging_lanes(state, branch);
+  const auto threads = state.block()[0], lanes = exchanging_lanes(scop, state, branch, iterator);
   auto root = scop.schedule.root().child(0);
   bool has_outer_band = !cluster_views(scop).at(0).members.empty();
   auto place = path_to(has_outer_band ? root.child(0) : root, id);
