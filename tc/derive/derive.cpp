@@ -42,7 +42,7 @@ struct Rule {
 
 const std::vector<Rule>& rules() {
   static const auto& all = *new std::vector<Rule>{
-      {summation_splits, 1},     {substitutions, 2},       {iterator_splits, 3},   {relaxed_bounds, 2},
+      {summation_splits, 1},     {substitutions, 2},       {iterator_splits, 2},   {relaxed_bounds, 2},
       {tightened_bounds, 2},     {traversal_merges, 1, 2}, {reassociations, 2, 2}, {expression_splits, 1},
       {expression_merges, 2, 2}, {sum_merges, 2, 2},       {sum_factorings, 2, 2}, {sum_joins, 2, 2}};
   return all;
@@ -68,6 +68,9 @@ std::vector<std::size_t> first_of_each(const std::vector<Key>& keys) {
   for (const auto& [rank, position] : ranked) result.push_back(position);
   return result;
 }
+
+/// Of the search for a program of many sums of products.
+constexpr std::size_t least_width = 12;
 
 /// Checks of steps, each once for all derivations that begin with it.
 class Proofs {
@@ -101,6 +104,7 @@ class Search {
 
   Derivation run(const Program& program) {
     const auto start = std::chrono::steady_clock::now();
+    width_ = width_for(program);
     State first{program, {}, std::vector<int>(rules().size(), 0), 0, price_.of(program), ""};
     result_.candidates.push_back({program, {}, first.price.microseconds});
     first = with_steps(first, fuse_copies(program));
@@ -155,9 +159,20 @@ class Search {
     }
     std::vector<State> result;
     for (const auto position : first_of_each(used))
-      if (result.size() < options_.width) result.push_back(std::move(fresh[position]));
+      if (result.size() < width_) result.push_back(std::move(fresh[position]));
     result_.statistics.cut += fresh.size() - result.size();
     return result;
+  }
+
+  /// Of a program of several sums of products a share of the width: each step changes one of them, and the steps of all stand beside each
+  /// other in a level.
+  std::size_t width_for(const Program& program) const {
+    const auto products = std::count_if(program.scopes.begin(), program.scopes.end(), [](const ScopePtr& scope) {
+      return scope->op && std::any_of(scope->cases.begin(), scope->cases.end(),
+                                      [](const Case& part) { return reads_in(part.body).size() > 1; });
+    });
+    const auto share = options_.width / static_cast<std::size_t>(std::max<std::ptrdiff_t>(products, 1));
+    return std::max(share, std::min(options_.width, least_width));
   }
 
   bool is_new(const Program& program) {
@@ -309,6 +324,7 @@ class Search {
 
   const Options& options_;
   PriceModel price_;
+  std::size_t width_ = 0;
   Derivation result_;
   std::map<std::string, std::vector<Canonical>> known_;
   std::map<ScopePtr, std::string> convolutions_;

@@ -18,8 +18,9 @@ namespace tc::derive {
 enum class Rules : std::uint8_t { All, Between, Copies, Rolled };
 
 struct Options {
-  int depth = 7;               ///< rules applied one after another; fusing a copy is none
-  std::size_t width = 48;      ///< programs of one depth that are derived further, the cheapest by each set of rules
+  int depth = 7;  ///< rules applied one after another; fusing a copy is none
+  std::size_t width =
+      48;  ///< programs of one depth that are derived further, the cheapest by each set of rules; a share of it for several products
   std::size_t candidates = 8;  ///< that are given
   Rules rules = Rules::All;
   bool converge = true;      ///< towards products of matrices
