@@ -87,8 +87,8 @@ WHOLE = [
 ]
 
 
-def medians(runs, rounds):
-    """Microseconds of each, measured in turns, with its weights in the caches that hold them: the second of two calls."""
+def turns(runs, rounds):
+    """Microseconds of each in each round, measured in turns, with its weights in the caches that hold them: the second of two calls."""
     times = [[] for _ in runs]
     for _ in range(rounds):
         for i, run in enumerate(runs):
@@ -96,7 +96,12 @@ def medians(runs, rounds):
             begin = time.perf_counter()
             run()
             times[i].append(1e6 * (time.perf_counter() - begin))
-    return [statistics.median(values) for values in times]
+    return times
+
+
+def medians(runs, rounds):
+    """The medians of turns()."""
+    return [statistics.median(values) for values in turns(runs, rounds)]
 
 
 def executable(function, tensors, weights, **how):

@@ -7,13 +7,14 @@ distance is told. Weights are constants. With --tune, what is derived from a lay
 """
 
 import argparse
+import statistics
 import tempfile
 import time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from derivation import convolution, medians, transposed
+from derivation import convolution, transposed, turns
 from written_networks import Gcn, Longformer, ResNet18
 
 import tensor_comprehensions as tc
@@ -146,7 +147,7 @@ def rules(executable):
 
 
 def row(name, network, rounds, seconds, store, depth, **how):
-    """A line of the table: microseconds as written and derived, and the rules. What is derived is measured first, for so many seconds, into `store`."""
+    """A line of the table: microseconds as written and derived, the median of the ratios of the turns with its quartiles, and the rules. What is derived is measured first, for so many seconds, into `store`."""
     tensors = network.tensors(True)
     given = tensors[: len(tensors) - len(network.names)]
     if seconds:
@@ -158,9 +159,11 @@ def row(name, network, rounds, seconds, store, depth, **how):
     outs = [f(*given) for f in (written, derived)]
     if not np.allclose(*outs, rtol=1e-6 if network.exact else 1e-5, atol=0 if network.exact else 1e-6):
         raise SystemExit(f"{name}: what is derived computes something else")
-    before, after = medians([lambda f=f, o=o: f(*given, out=o) for f, o in zip((written, derived), outs)], rounds)
+    times = turns([lambda f=f, o=o: f(*given, out=o) for f, o in zip((written, derived), outs)], rounds)
+    before, after = map(statistics.median, times)
+    low, middle, high = statistics.quantiles([a / b for a, b in zip(*times)], n=4)
     count = f"{written.stats['launches']}, {derived.stats['launches']}"
-    print(f"| {name} | {before:.0f} | {after:.0f} | {before / after:.2f} | {count} | {took:.1f} | {rules(derived)} |", flush=True)
+    print(f"| {name} | {before:.0f} | {after:.0f} | {middle:.2f} ({low:.2f}, {high:.2f}) | {count} | {took:.1f} | {rules(derived)} |", flush=True)
 
 
 def main():
