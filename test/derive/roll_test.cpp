@@ -166,6 +166,20 @@ TEST(Roll, SumsOfConvertedHalves) {
             false);
 }
 
+/// Conditions of masks and numbers of indices stay as they are.
+TEST(Roll, MasksAndBiases) {
+  const std::string tail = "m(n) max=! T(n,j)  l(n) +=! exp(T(n,j) - m(n))  O(n,d) +=! exp(T(n,j) - m(n)) * V(j,d) }";
+  const auto masked = proof_of(
+      "def f(float(7,10) S, bool(7,10) M, float(10,3) V) -> (O) { T(n,j) = M(n,j) ? S(n,j) : -inf  " + tail, 5);
+  EXPECT_NE(masked.find("M(n, 5 * b + w) ? S(n, 5 * b + w)"), std::string::npos);
+  const auto biased =
+      proof_of("def f(float(7,10) S, float(10,3) V) -> (O) { T(n,j) = S(n,j) - 0.125 * float32(n - j)  " + tail, 5);
+  EXPECT_NE(biased.find("float32("), std::string::npos);
+  auto wrong = masked;
+  wrong.replace(wrong.rfind("M(n, 5 * b + w) ?"), 15, "M(n, 9 - 5 * b - w)");
+  EXPECT_FALSE(derive::check_derivation(wrong).equal);
+}
+
 TEST(Roll, EvenBlocksDivideTheRange) {
   const auto even = [](int keys, std::int64_t most) {
     return derive::even_block(program_of("def f(float(7," + std::to_string(keys) +

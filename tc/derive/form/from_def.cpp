@@ -104,11 +104,26 @@ class Reader {
       for (auto& part : parts) part.body = rounded(part.body, inner->type, cast.type);
       return parts;
     }
+    if (is_float(cast.type) && cast.type == scope_.type && is_affine(cast.value)) {
+      widens_ = true;
+      return {{where, lang::make_expr(lang::Cast{cast.type, index_read(cast.value)})}};
+    }
     mixes_ = true;
     auto parts = read(cast.value, where);
     for (auto& part : parts)
       if (!needs_no_cast(part.body, cast)) part.body = lang::make_expr(lang::Cast{cast.type, part.body});
     return parts;
+  }
+
+  /// Is \p expr a sum of iterators with integers as factors?
+  static bool is_affine(const ExprPtr& expr) {
+    if (std::holds_alternative<lang::Name>(expr->node) || std::holds_alternative<lang::IntLiteral>(expr->node))
+      return true;
+    const auto* binary = std::get_if<lang::Binary>(&expr->node);
+    if (!binary || !is_affine(binary->left) || !is_affine(binary->right)) return false;
+    const auto is_literal = [](const ExprPtr& each) { return std::holds_alternative<lang::IntLiteral>(each->node); };
+    const bool is_multiple = is_literal(binary->left) || is_literal(binary->right);
+    return binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub || (binary->op == BinaryOp::Mul && is_multiple);
   }
 
   /// The conversion under \p cast if the two round a value of the scope's type to 16 bits; null if not.
@@ -213,7 +228,10 @@ class Reader {
   }
 
   ExprPtr add_read(const lang::Access& access) {
-    if (!is_own(access.tensor) && program_.type(access.tensor) != scope_.type) mixes_ = true;
+    const auto type = is_own(access.tensor) ? scope_.type : program_.type(access.tensor);
+    const bool is_condition = type == DType::Bool && is_float(scope_.type);
+    mixes_ = mixes_ || (type != scope_.type && !is_condition);
+    widens_ = widens_ || is_condition;
     return new_read(access);
   }
   ExprPtr new_read(const lang::Access& access) {
@@ -225,8 +243,11 @@ class Reader {
 
   ExprPtr index_value(const lang::Name& name) {
     mixes_ = true;
-    const auto value = with_numbers(lang::make_expr(name));
-    reads_.push_back({"", index_function(*program_.context, {value}, iterators_)});
+    return index_read(lang::make_expr(name));
+  }
+  /// The number that \p expr is, a read of no tensor.
+  ExprPtr index_read(const ExprPtr& expr) {
+    reads_.push_back({"", index_function(*program_.context, {with_numbers(expr)}, iterators_)});
     return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
   }
 

@@ -56,7 +56,8 @@ struct Scope {
   std::vector<Case> cases;             ///< their domains are disjoint
   /// Have all tensors that it reads its own type, and is nothing in it cast? Others are carried along as they are.
   bool uniform = true;
-  /// Does it convert nothing but reads of narrower floats, to its own type? They keep their values, so sums of them are like others.
+  /// Does it convert nothing but reads of narrower floats and indices, to its own type, and read else conditions alone? Values stay as they
+  /// are, so sums of them are like others.
   bool widens = false;
   bool keeps_values() const { return uniform || widens; }
   /// Is each element another one, rounded to its type of 16 bits?
