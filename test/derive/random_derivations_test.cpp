@@ -115,13 +115,14 @@ class RandomStatements {
     return str("  ", target, "(", join(names), ")", op, " ", value, " where ", join(ranges), "\n");
   }
 
-  /// \p target, which the last statement wrote, written again by what it holds, in place or the other way round.
+  /// \p target, which the last statement wrote, written again by what it holds, in place or the other way round. No squares: sums of
+  /// floats are to stay exact.
   std::string rewritten(const std::string& target) {
     std::vector<std::string> at;
     for (std::size_t d = 0; d < left_.size(); ++d)
       at.push_back(below(3) == 0 ? str(iterators_[d].extent - 1, " - ", left_[d]) : left_[d]);
-    return str("  ", target, "(", join(left_), ") ", pick({"=", "=", "+="}), " ", target, "(", join(at), ") * ",
-               pick({"2", str(target, "(", join(left_), ")")}), "\n");
+    return str("  ", target, "(", join(left_), ") ", pick({"=", "=", "+="}), " ", target, "(", join(at), ")",
+               pick({" * 2", str(" + ", target, "(", join(left_), ")")}), "\n");
   }
 
   /// Replaces some of \p factors, or adds to them: numbers in several types and forms, iterators, choices by indices.

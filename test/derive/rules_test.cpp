@@ -143,6 +143,11 @@ TEST(MergeTraversals, ASumIsWrittenOut) {
       refuses(before, step, "def f(float(3,4,5) A, float(4) B) -> (O) { O(x) +=! A(x, r, c) * B(r) where r in 1:4 }"));
 }
 
+TEST(MergeTraversals, WhatReadsAMaximumBecomesOne) {
+  const auto before = program_of("def f(float(3,4) A, float(3) b) -> (O) { T(x) max=! A(x,r)  O(x) = T(x) + b(x) }");
+  EXPECT_EQ(proved(before, derive::merge_traversals(before, "T")), "O(x) max=! A(x, r) + b(x)\n");
+}
+
 TEST(MergeTraversals, NotThroughAFunction) {
   const auto before = program_of("def f(float(3,4) A) -> (O) { T(x) +=! A(x,r)  O(x) = exp(T(x)) }");
   EXPECT_EQ(refusal([&] { derive::merge_traversals(before, "T"); }),

@@ -278,6 +278,19 @@ TEST(Derive, WithoutItsPartsTheSearchFindsLess) {
   EXPECT_LT(run(3, true, true).statistics.states, run(3, true, false).statistics.states);
 }
 
+TEST(Derive, AStepWithoutItsCertificateIsBroken) {
+  const auto program = program_of("def f(float(4,20) X, float(5,4,3) W) -> (O) { O(f2,h) +=! X(c,h+r) * W(f2,c,r) }");
+  const auto derivation = derive::derive(program, {.depth = 3, .width = 8});
+  const auto* found = find(derivation, [](const Candidate& c) { return c.steps.size() > 2; });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(derive::broken_step(program, found->steps), "");
+  for (std::size_t s = 0; s < found->steps.size(); ++s) {
+    auto steps = found->steps;
+    steps[s].certificate.maps.clear();
+    EXPECT_NE(derive::broken_step(program, steps), "") << steps[s].rule;
+  }
+}
+
 TEST(Derive, TheOriginalIsACandidate) {
   const auto program = program_of("def f(float(3,4) A, float(4,5) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }");
   const auto derivation = derive::derive(program);
@@ -382,6 +395,19 @@ TEST(Canonical, WordsAreNoMatterAndTransposedAreOthers) {
   EXPECT_FALSE(is_same(
       first,
       of("def f(float(4,4) A, float(4,4) B) -> (O) { U(x,y) +=! A(y0,y0) * (B(z,x) * A(y,z))  O(x,y) = 2 * U(y,x) }")));
+}
+
+TEST(Canonical, AFunctionThatDividesHasSeveralForms) {
+  const auto context = std::make_shared<polyhedral::Context>();
+  const auto of = [&](const char* text) { return derive::canonical(program_of(text, context)); };
+  EXPECT_TRUE(is_same(
+      of("def f(float(8) A) -> (O) { O(h) +=! (h - r + 4) % 2 == 0 ? A((h - r + 4)/2) : 0 where h in 0:4, r in 0:4 }"),
+      of("def f(float(8) A) -> (O) { O(h) +=! (h + r) % 2 == 0 ? A((h + r)/2 - r + 2) : 0 where h in 0:4, r in 0:4 "
+         "}")));
+  EXPECT_FALSE(is_same(
+      of("def f(float(8) A) -> (O) { O(h) +=! (h - r + 4) % 2 == 0 ? A((h - r + 4)/2) : 0 where h in 0:4, r in 0:4 }"),
+      of("def f(float(8) A) -> (O) { O(h) +=! (h + r) % 2 == 0 ? A((h + r)/2 - r + 3) : 0 where h in 0:4, r in 0:4 "
+         "}")));
 }
 
 TEST(Canonical, EqualFingerprintsAreConfirmed) {

@@ -78,10 +78,16 @@ class Signature {
         for (std::size_t o = 0; o < part.reads[k].at.size(); ++o)
           if (depends(part.reads[k].at, static_cast<int>(o), d))
             uses.push_back(
-                str(name(part.reads[k].tensor), ".", o, "*", factor(part.reads[k].at, static_cast<int>(o), d)));
+                str(name(part.reads[k].tensor), ".", o, "*", word_of_factor(part.reads[k].at, static_cast<int>(o), d)));
     std::sort(uses.begin(), uses.end());
     const auto& range = ranges_[static_cast<std::size_t>(d)];
     return str(range.min, ":", range.extent, " ", join(uses, " "));
+  }
+
+  /// The factor of \p d, on which the function depends; one that divides has several: (h - r)/2 = (h + r)/2 - r.
+  static std::string word_of_factor(const isl::multi_aff& at, int output, int d) {
+    const auto own = factor(at, output, d);
+    return own == 0 || at.at(output).involves_locals() ? "/" : str(own);
   }
 
   std::string name(const std::string& tensor) const {
@@ -96,7 +102,7 @@ class Signature {
       for (std::size_t o = 0; o < part.reads[*k].at.size(); ++o) {
         for (int d = 0; d < scope_.left(); ++d)
           if (depends(part.reads[*k].at, static_cast<int>(o), d))
-            result += str(factor(part.reads[*k].at, static_cast<int>(o), d), "x", d, " ");
+            result += str(word_of_factor(part.reads[*k].at, static_cast<int>(o), d), "x", d, " ");
         result += ",";
       }
       return result + "]";
