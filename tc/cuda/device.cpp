@@ -1,7 +1,10 @@
 #include "tc/cuda/device.h"
 
+#include <cstring>
 #include <mutex>
+#include <span>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/retired_modules.h"
@@ -32,23 +35,54 @@ Driver::Context primary_context(int ordinal) {
   return context;
 }
 
-std::string shape_text(const DeviceCode::Kernel& kernel) {
-  return str("launch kernel '", kernel.name, "' with a grid of ", join(kernel.shape.grid, "x"), " blocks of ",
+using Grid = std::array<std::int64_t, 3>;
+
+std::string shape_text(const DeviceCode::Kernel& kernel, const Grid& grid) {
+  return str("launch kernel '", kernel.name, "' with a grid of ", join(grid, "x"), " blocks of ",
              join(kernel.shape.block, "x"), " threads and ", kernel.shared_bytes, " bytes of shared memory");
 }
 
 unsigned extent(std::int64_t value) { return static_cast<unsigned>(value); }
 
+/// What a launch passes to a kernel.
+struct LaunchArguments {
+  void* const* pointers;
+  std::size_t count;
+  std::span<const std::int64_t> numbers;  ///< of the run
+};
+
+/// The arguments of a launch of \p kernel with these \p pointers, the last of which may tell numbers.
+LaunchArguments arguments_of(const DeviceCode::Kernel& kernel, void* const* pointers, std::size_t count) {
+  if (!kernel.is_told()) return {pointers, count, {}};
+  const auto* numbers = static_cast<const std::int64_t*>(pointers[count - 1]);
+  return {pointers, count - 1, {numbers, kernel.number_count}};
+}
+
+/// \p arguments of \p kernel as its parameters lie in memory: each at a multiple of its size.
+std::vector<std::byte> packed(const DeviceCode::Kernel& kernel, const LaunchArguments& arguments) {
+  std::vector<std::byte> result(arguments.count * sizeof(void*));
+  std::memcpy(result.data(), arguments.pointers, result.size());
+  for (const auto& number : kernel.numbers) {
+    const auto bytes = static_cast<std::size_t>(number.bytes), at = round_up(result.size(), bytes);
+    result.resize(at + bytes);
+    std::memcpy(result.data() + at, &arguments.numbers[number.index], bytes);
+  }
+  return result;
+}
+
 /// As LoadedKernels::launch, for a kernel whose blocks wait for each other.
 void launch_cooperative(const Place& at, Driver::Function function, const DeviceCode::Kernel& kernel,
-                        void* const* pointers, std::size_t count) {
-  std::vector<void*> parameters(count);
-  for (std::size_t i = 0; i < count; ++i) parameters[i] = const_cast<void**>(pointers + i);
-  const auto &grid = kernel.shape.grid, &block = kernel.shape.block;
+                        const LaunchArguments& arguments) {
+  std::vector<void*> parameters;
+  for (std::size_t i = 0; i < arguments.count; ++i) parameters.push_back(const_cast<void**>(arguments.pointers + i));
+  for (const auto& number : kernel.numbers)
+    parameters.push_back(const_cast<std::int64_t*>(&arguments.numbers[number.index]));
+  const auto grid = kernel.shape.grid_for(arguments.numbers);
+  const auto& block = kernel.shape.block;
   int code = driver().launch_cooperative(function, extent(grid[0]), extent(grid[1]), extent(grid[2]), extent(block[0]),
                                          extent(block[1]), extent(block[2]), extent(kernel.shared_bytes), at.stream,
                                          parameters.data());
-  if (code != 0) driver().check(code, shape_text(kernel));
+  if (code != 0) driver().check(code, shape_text(kernel, grid));
 }
 
 /// \p kernel of \p module with the shared memory it needs.
@@ -163,15 +197,20 @@ void LoadedKernels::launch(const Place& at, std::size_t index, void* const* poin
   InContext context(at.device);
   auto function = loaded(at.device).functions[index];
   const auto& kernel = code_.kernels[index];
-  if (kernel.shape.cooperative) return launch_cooperative(at, function, kernel, pointers, count);
-  std::size_t bytes = count * sizeof(void*);
-  void* const pointers_follow = reinterpret_cast<void*>(1);
+  const auto arguments = arguments_of(kernel, pointers, count);
+  if (kernel.shape.cooperative) return launch_cooperative(at, function, kernel, arguments);
+  std::vector<std::byte> with_numbers;
+  if (!kernel.numbers.empty()) with_numbers = packed(kernel, arguments);
+  std::size_t bytes = with_numbers.empty() ? arguments.count * sizeof(void*) : with_numbers.size();
+  void* const arguments_follow = reinterpret_cast<void*>(1);
   void* const size_follows = reinterpret_cast<void*>(2);
-  void* extra[] = {pointers_follow, const_cast<void**>(pointers), size_follows, &bytes, nullptr};
-  const auto &grid = kernel.shape.grid, &block = kernel.shape.block;
+  void* const first = with_numbers.empty() ? static_cast<void*>(const_cast<void**>(pointers)) : with_numbers.data();
+  void* extra[] = {arguments_follow, first, size_follows, &bytes, nullptr};
+  const auto grid = kernel.shape.grid_for(arguments.numbers);
+  const auto& block = kernel.shape.block;
   int code = api.launch(function, extent(grid[0]), extent(grid[1]), extent(grid[2]), extent(block[0]), extent(block[1]),
                         extent(block[2]), extent(kernel.shared_bytes), at.stream, nullptr, extra);
-  if (code != 0) api.check(code, shape_text(kernel));
+  if (code != 0) api.check(code, shape_text(kernel, grid));
 }
 
 StreamMemory::~StreamMemory() {

@@ -8,7 +8,7 @@
 namespace tc::cuda {
 namespace {
 
-const std::string magic = "TCCUDA2\n";
+const std::string magic = "TCCUDA3\n";
 
 [[noreturn]] void reject() { throw ArgumentError("these bytes are not stored code of kernels"); }
 
@@ -51,6 +51,36 @@ class Reader {
   std::size_t at_;
 };
 
+polyhedral::RunExtent::Term read_term(Reader& in) {
+  polyhedral::RunExtent::Term term;
+  term.constant = in.number();
+  term.divisor = in.number();
+  for (auto n = in.count(); n > 0; --n) term.factors.push_back(in.number());
+  return term;
+}
+
+polyhedral::RunExtent read_extent(Reader& in) {
+  polyhedral::RunExtent extent;
+  for (auto parts = in.count(); parts > 0; --parts) {
+    auto& part = extent.parts.emplace_back();
+    for (auto terms = in.count(); terms > 0; --terms) part.push_back(read_term(in));
+  }
+  return extent;
+}
+
+void put(std::string& out, const polyhedral::RunExtent& extent) {
+  put(out, static_cast<std::int64_t>(extent.parts.size()));
+  for (const auto& part : extent.parts) {
+    put(out, static_cast<std::int64_t>(part.size()));
+    for (const auto& term : part) {
+      put(out, term.constant);
+      put(out, term.divisor);
+      put(out, static_cast<std::int64_t>(term.factors.size()));
+      for (const auto factor : term.factors) put(out, factor);
+    }
+  }
+}
+
 DeviceCode::Kernel read_kernel(Reader& in) {
   DeviceCode::Kernel kernel;
   kernel.name = in.text();
@@ -60,6 +90,14 @@ DeviceCode::Kernel read_kernel(Reader& in) {
   kernel.shape.cooperative = in.number() != 0;
   kernel.shared_bytes = in.number();
   for (auto n = in.count(); n > 0; --n) kernel.aligned.push_back(static_cast<int>(in.number()));
+  for (auto& extent : kernel.shape.used) extent = read_extent(in);
+  for (auto n = in.count(); n > 0; --n) {
+    const auto index = in.number();
+    kernel.numbers.push_back({static_cast<std::size_t>(index), static_cast<int>(in.number())});
+  }
+  kernel.number_count = in.count();
+  for (const auto& number : kernel.numbers)
+    if (number.index >= kernel.number_count || (number.bytes != 4 && number.bytes != 8)) reject();
   return kernel;
 }
 
@@ -78,6 +116,13 @@ std::string DeviceCode::serialise() const {
     put(out, kernel.shared_bytes);
     put(out, static_cast<std::int64_t>(kernel.aligned.size()));
     for (int pointer : kernel.aligned) put(out, static_cast<std::int64_t>(pointer));
+    for (const auto& extent : kernel.shape.used) put(out, extent);
+    put(out, static_cast<std::int64_t>(kernel.numbers.size()));
+    for (const auto& number : kernel.numbers) {
+      put(out, static_cast<std::int64_t>(number.index));
+      put(out, static_cast<std::int64_t>(number.bytes));
+    }
+    put(out, static_cast<std::int64_t>(kernel.number_count));
   }
   return out;
 }
@@ -99,7 +144,8 @@ DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::
   const bool needs_own = code.text.find("tc_matrix(") != std::string::npos && !architecture.ends_with('a');
   code.architecture = architecture + (needs_own ? "a" : "");
   for (const auto& kernel : kernels)
-    code.kernels.push_back({kernel.name, kernel.shape, kernel.shared_bytes, kernel.aligned});
+    code.kernels.push_back(
+        {kernel.name, kernel.shape, kernel.shared_bytes, kernel.aligned, kernel.numbers, kernel.number_count});
   if (kernels.empty()) return code;
   auto cubin = compile_cubin(code.text, code.architecture, cancellation, contraction);
   code.cubin = std::move(cubin.bytes);

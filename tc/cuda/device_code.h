@@ -14,8 +14,13 @@ struct DeviceCode {
   struct Kernel {
     std::string name;
     KernelShape shape;
-    std::int64_t shared_bytes = 0;  ///< of dynamic shared memory
-    std::vector<int> aligned;       ///< of the pointers it takes, those that must be multiples of 16 bytes
+    std::int64_t shared_bytes = 0;          ///< of dynamic shared memory
+    std::vector<int> aligned;               ///< of the pointers it takes, those that must be multiples of 16 bytes
+    std::vector<TakenNumber> numbers = {};  ///< that it takes behind the pointers
+    /// Where a run chooses numbers, so many; a launch has their address in the host, int64, as its last pointer.
+    std::size_t number_count = 0;
+
+    bool is_told() const { return number_count > 0; }
   };
 
   std::string architecture;  ///< "sm_90"

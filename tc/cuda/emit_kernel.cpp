@@ -27,7 +27,7 @@ struct Use {
 class Uses : public ir::IRVisitor {
  public:
   std::map<std::string, Use> buffers;
-  std::map<std::string, bool> variables;
+  std::map<std::string, Halide::Type> variables;
   bool waits = false;
 
  private:
@@ -49,7 +49,7 @@ class Uses : public ir::IRVisitor {
       if (const auto* pointee = op->args[i].as<ir::Load>(); pointee && writes_through(op->name, static_cast<int>(i)))
         buffers[pointee->name].written = true;
   }
-  void visit(const ir::Variable* op) override { variables[op->name] = true; }
+  void visit(const ir::Variable* op) override { variables[op->name] = op->type; }
 };
 
 /// Declares the indices of block and thread that \p uses names; the line that does so, if any.
@@ -104,6 +104,27 @@ std::vector<std::string> parameters_of(const Uses& uses, const std::vector<std::
   return result;
 }
 
+/// The parameters for those of \p numbers that \p uses names, which \p kernel notes.
+std::vector<std::string> take_numbers(const Uses& uses, const std::vector<RunNumber>& numbers, Names& names,
+                                      KernelText& kernel) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto use = uses.variables.find(numbers[i].variable);
+    if (use == uses.variables.end()) continue;
+    kernel.numbers.push_back({i, use->second.bytes()});
+    names.alias(numbers[i].variable, names.fresh(numbers[i].name));
+    result.push_back(str("const ", type_name(use->second), " ", *names.find(numbers[i].variable)));
+  }
+  return result;
+}
+
+/// Tells \p printer which values \p numbers can have.
+void bind_numbers(const Uses& uses, const std::vector<RunNumber>& numbers, KernelPrinter& printer) {
+  for (const auto& number : numbers)
+    if (const auto use = uses.variables.find(number.variable); use != uses.variables.end())
+      printer.bound(number.variable, use->second, number.least, number.most);
+}
+
 /// The head of a kernel, up to its body.
 std::string head(const KernelText& kernel, const std::vector<std::string>& parameters) {
   const auto& shape = kernel.shape;
@@ -111,6 +132,18 @@ std::string head(const KernelText& kernel, const std::vector<std::string>& param
                                                     : str(shape.threads());
   return str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", kernel.name, "(", join(parameters),
              ") {\n");
+}
+
+/// A line for each dimension of the grid of \p shape that the \p numbers of a run decide.
+std::string text_of_grid(const KernelShape& shape, const std::vector<RunNumber>& numbers) {
+  std::vector<std::string> names;
+  for (const auto& number : numbers) names.push_back(number.name);
+  std::string result;
+  for (std::size_t d = 0; d < shape.used.size(); ++d)
+    if (!shape.used[d].is_fixed())
+      result += str("// blocks along ", "xyz"[d], ": ", polyhedral::to_text(shape.used[d], names), ", at most ",
+                    shape.grid[d], "\n");
+  return result;
 }
 
 /// Prints a kernel by \p print; what Halide throws becomes ours.
@@ -134,12 +167,13 @@ void note(const KernelPrinter& printer, KernelText& kernel) {
 }
 
 /// \p phase of a kernel of \p blocks blocks, in a scope of its own.
-std::string phase_text(const Phase& phase, std::int64_t blocks, const std::set<std::string>& unaligned, Names& names,
-                       KernelText& kernel) {
+std::string phase_text(const Phase& phase, std::int64_t blocks, const std::set<std::string>& unaligned,
+                       const std::vector<RunNumber>& numbers, Names& names, KernelText& kernel) {
   Uses uses;
   phase.body->accept(&uses);
   names.open_scope();
   KernelPrinter printer(names, unaligned, 2);
+  bind_numbers(uses, numbers, printer);
   auto indices = bind_coordinates(uses, phase.shape, names, printer);
   printer.statement(*phase.body);
   names.close_scope();
@@ -151,7 +185,8 @@ std::string phase_text(const Phase& phase, std::int64_t blocks, const std::set<s
 }  // namespace
 
 KernelText emit_kernel(const std::string& name, const ir::Stmt& given, const std::vector<std::string>& buffers,
-                       const KernelShape& shape, const std::set<std::string>& unaligned) {
+                       const KernelShape& shape, const std::set<std::string>& unaligned,
+                       const std::vector<RunNumber>& numbers) {
   std::set<std::string> aligned(buffers.begin(), buffers.end());
   for (const auto& buffer : unaligned) aligned.erase(buffer);
   const auto body = exchange_stores(given, shape, aligned);
@@ -161,10 +196,12 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& given, const std
   KernelPrinter printer(names, unaligned);
   KernelText result{names.fresh(name), "", buffers, shape, 0, {}};
   auto parameters = parameters_of(uses, buffers, name, uses.waits, names);
+  for (auto& number : take_numbers(uses, numbers, names, result)) parameters.push_back(std::move(number));
   print_guarded(name, [&] {
+    bind_numbers(uses, numbers, printer);
     auto indices = bind_indices(uses, shape, names, printer);
     printer.statement(body);
-    result.text = str(head(result, parameters), indices, printer.take_text(), "}\n");
+    result.text = str(text_of_grid(shape, numbers), head(result, parameters), indices, printer.take_text(), "}\n");
   });
   note(printer, result);
   return result;
@@ -172,7 +209,7 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& given, const std
 
 KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases,
                        const std::vector<std::string>& buffers, const KernelShape& shape,
-                       const std::set<std::string>& unaligned) {
+                       const std::set<std::string>& unaligned, const std::vector<RunNumber>& numbers) {
   Uses uses;
   for (const auto& phase : phases) phase.body->accept(&uses);
   Names names;
@@ -184,16 +221,23 @@ KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases
     parameters.push_back(str("unsigned* ", word));
     result.buffers.push_back(barrier_word);
   }
+  for (auto& number : take_numbers(uses, numbers, names, result)) parameters.push_back(std::move(number));
   result.text = head(result, parameters);
   print_guarded(name, [&] {
     for (std::size_t i = 0; i < phases.size(); ++i) {
-      result.text += phase_text(phases[i], shape.blocks(), unaligned, names, result);
+      result.text += phase_text(phases[i], shape.blocks(), unaligned, numbers, names, result);
       if (i + 1 < phases.size())
         result.text += phases[i].grid_waits ? str("  tc_grid_barrier(", word, ");\n") : "  tc_barrier();\n";
     }
   });
   result.text += "}\n";
   std::sort(result.aligned.begin(), result.aligned.end());
+  return result;
+}
+
+std::array<std::int64_t, 3> KernelShape::grid_for(std::span<const std::int64_t> numbers) const {
+  auto result = grid;
+  for (std::size_t d = 0; d < result.size(); ++d) result[d] = used[d].at(numbers, grid[d]);
   return result;
 }
 

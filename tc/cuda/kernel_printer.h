@@ -38,6 +38,8 @@ class KernelPrinter {
 
   /// Declares a variable that is free in the body, with the values it can have.
   void bind(const std::string& name, std::int64_t low, std::int64_t high);
+  /// The same of a variable of \p type that is declared.
+  void bound(const std::string& name, Halide::Type type, std::int64_t low, std::int64_t high);
   void statement(const Halide::Internal::Stmt& stmt);
 
   /// Hands over what was printed.

@@ -106,7 +106,11 @@ void KernelPrinter::close() {
 
 void KernelPrinter::bind(const std::string& name, std::int64_t low, std::int64_t high) {
   names_.declare(name);
-  bounds_.push(name, {Expr(static_cast<int>(low)), Expr(static_cast<int>(high))});
+  bound(name, Halide::Int(32), low, high);
+}
+
+void KernelPrinter::bound(const std::string& name, Halide::Type type, std::int64_t low, std::int64_t high) {
+  bounds_.push(name, {ir::make_const(type, low), ir::make_const(type, high)});
 }
 
 void KernelPrinter::statement(const Stmt& stmt) {
@@ -185,10 +189,12 @@ void KernelPrinter::begin_copy(const ir::Store* to, const ir::Load* from) {
     }
   } else if (lanes > 1) {
     auto lane = open_lanes(lanes);
-    if (!ir::is_const_one(to->predicate)) open(str("if (", element_of(to->predicate, lane).text, ")"));
+    auto runs = to->predicate;
+    if (ir::is_const_one(runs)) runs = from->predicate;
+    if (!ir::is_const_one(runs)) open(str("if (", element_of(runs, lane).text, ")"));
     copy(size, element(identifier(to->name), element_of(to->index, lane).text),
          element(identifier(from->name), element_of(from->index, lane).text));
-    if (!ir::is_const_one(to->predicate)) close();
+    if (!ir::is_const_one(runs)) close();
     close();
   } else {
     copy(size, element(identifier(to->name), index(to->index).text),

@@ -120,6 +120,7 @@ class Warp : public ir::IRVisitor {
       auto number = place.first_thread + i;
       if (number >= block[0] * block[1] * block[2]) break;
       Thread thread;
+      for (const auto& [name, value] : place.numbers) thread.variables[name] = value;
       for (const char* axis : {"x", "y", "z"}) thread.variables[str("block_", axis)] = 0;
       thread.variables["thread_x"] = number % block[0];
       thread.variables["thread_y"] = number / block[0] % block[1];

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "tc/base/warp_access.h"
@@ -20,8 +22,9 @@ bool moves_at_once(const Halide::Expr& index, const Halide::Expr& predicate, con
 /// The shape of a block, and which of its warps.
 struct WarpPlace {
   std::array<std::int64_t, 3> block = {1, 1, 1};
-  std::int64_t first_thread = 0;  ///< of the warp, counted with x fastest
-  int threads = 32;               ///< of a warp
+  std::int64_t first_thread = 0;                     ///< of the warp, counted with x fastest
+  int threads = 32;                                  ///< of a warp
+  std::map<std::string, std::int64_t> numbers = {};  ///< further variables, which are the same for all threads
 };
 
 /// The accesses of one warp of block (0, 0, 0) of the kernel \p body: those of the first few iterations of each loop,

@@ -30,7 +30,8 @@ class PaddingChooser {
  public:
   PaddingChooser(const Scop& scop, const Statement& statement, const GridLimits& limits)
       : scop_(scop), statement_(statement), limits_(limits), kept_(polyhedral::kept_dimensions(statement)) {
-    for (const auto& range : polyhedral::box(statement.domain)) extents_.push_back(range.extent());
+    ranges_ = polyhedral::box(statement.domain);
+    for (const auto& range : ranges_) extents_.push_back(range.extent());
   }
 
   PaddedProduct choose() const {
@@ -69,12 +70,12 @@ class PaddingChooser {
 
   bool is_whole(const std::vector<std::int64_t>& multiples) const {
     for (std::size_t i = 0; i < extents_.size(); ++i)
-      if (extents_[i] % std::min(multiples[i], least_side) != 0) return false;
+      if (!ranges_[i].is_multiple_of(std::min(multiples[i], least_side))) return false;
     return true;
   }
   bool changes(int read, const std::vector<std::int64_t>& multiples) const {
     for (std::size_t i = 0; i < extents_.size(); ++i)
-      if (moves(read, static_cast<int>(i)) && extents_[i] % multiples[i] != 0) return true;
+      if (moves(read, static_cast<int>(i)) && !ranges_[i].is_multiple_of(multiples[i])) return true;
     return false;
   }
 
@@ -83,9 +84,7 @@ class PaddingChooser {
     const auto& tensor =
         scop_.tensor(polyhedral::range_name(statement_.reads[static_cast<std::size_t>(read)].relation));
     const auto elements = longest_copy / byte_size(tensor.type);
-    return tensor.aligned && contains(tensor.strides, std::int64_t{1}) &&
-           std::all_of(tensor.strides.begin(), tensor.strides.end(),
-                       [&](auto stride) { return stride == 1 || stride % elements == 0; });
+    return contains(tensor.strides, std::int64_t{1}) && has_rows_of(tensor, elements);
   }
 
   /// Is it a product of matrices in which each element is used often, and are few of the padded products those of zeros?
@@ -109,6 +108,7 @@ class PaddingChooser {
   const Statement& statement_;
   const GridLimits& limits_;
   std::vector<int> kept_;
+  std::vector<polyhedral::Interval> ranges_;
   std::vector<std::int64_t> extents_;
 };
 

@@ -251,8 +251,9 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
   std::ostringstream pointers;
   if (!parameters && extra) {
     auto* values = static_cast<void**>(extra[1]);
-    for (std::size_t i = 0; i < *static_cast<std::size_t*>(extra[3]) / sizeof(void*); ++i)
-      pointers << (i ? "," : "") << values[i];
+    const std::size_t bytes = *static_cast<std::size_t*>(extra[3]), count = bytes / sizeof(void*);
+    for (std::size_t i = 0; i < count; ++i) pointers << (i ? "," : "") << values[i];
+    if (bytes % sizeof(void*) != 0) pointers << "," << *reinterpret_cast<std::int32_t*>(values + count);
   }
   std::ostringstream shape;
   shape << gx << "x" << gy << "x" << gz << " " << bx << "x" << by << "x" << bz;

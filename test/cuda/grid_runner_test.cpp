@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/engine.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 #include "tc/engine/run/earlier_run_error.h"
 #include "test/cuda/compiled.h"
 #include "test/cuda/fake_driver.h"
@@ -46,6 +47,30 @@ class GridRunnerTest : public testing::Test {
   }
   Buffer a_, b_, c_;
 };
+
+TEST_F(GridRunnerTest, LaunchesTheBlocksOfARun) {
+  TC_NEEDS_NVRTC();
+  CompileOptions options;
+  options.target = Target::parse("cuda:sm_90");
+  options.symbolic = {{"N", 1}};
+  const auto function = define("def f(float(N,64) A) -> (B) { B(i,j) = A(i,j) + 1 }", "<test>").functions.back();
+  const auto whole = compile(function, {contiguous(DType::Float32, {64, 64})}, {}, options);
+  void* arguments[] = {a_.data, b_.data};
+  for (const std::int64_t rows : {64, 17, 1}) {
+    FakeDriver::forget();
+    const auto bound = bind_sizes(whole, *function, {contiguous(DType::Float32, {rows, 64})});
+    bound->run_unchecked(arguments);
+    const auto launch = str("cuLaunchKernel f ", (rows + 15) / 16, "x1x1 ");
+    std::ostringstream passed;
+    passed << arguments[0] << "," << arguments[1] << "," << rows << "\n";
+    EXPECT_EQ(count(launch), 1) << FakeDriver::calls();
+    EXPECT_EQ(count(passed.str()), 1) << FakeDriver::calls();
+    EXPECT_EQ(count("cuModuleLoadData"), rows == 64 ? 1 : 0) << "executables of one code share what is loaded";
+    const Executable read(Image::deserialise(bound->image().serialise()));
+    read.run_unchecked(arguments);
+    EXPECT_EQ(count(launch), 2) << FakeDriver::calls();
+  }
+}
 
 TEST_F(GridRunnerTest, LaunchesEachKernelWithItsArguments) {
   TC_NEEDS_NVRTC();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <set>
 
 #include "tc/base/str.h"
@@ -28,6 +29,12 @@ std::vector<Stage<engine::CompileState>> stages_of(const engine::CompileState& s
   for (std::size_t i = 0; i < state.launches.size(); ++i)
     for (auto& stage : engine::launch_stages(state, i)) result.push_back(std::move(stage));
   return result;
+}
+
+/// Lets a run of \p kernel choose these \p numbers.
+void choose_numbers(DeviceKernel& kernel, const std::vector<std::int64_t>& numbers) {
+  kernel.numbers = numbers;
+  kernel.shape.grid = dim(kernel.whole.grid_for(numbers));
 }
 
 void add_workspace(const polyhedral::Scop& scop, DeviceProgram& program) {
@@ -163,7 +170,10 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
     DeviceLaunch made;
     for (const auto& part : launch.kernels) add_workspace(part.kernel->scop, program);
     for (const auto& text : launch.texts) {
-      made.kernels.push_back({text.name, launch_shape(text.shape, text.shared_bytes), text.buffers, text.aligned});
+      auto buffers = text.buffers;
+      if (text.number_count > 0) buffers.pop_back();
+      made.kernels.push_back(
+          {text.name, launch_shape(text.shape, text.shared_bytes), buffers, text.aligned, 0, text.shape, text.numbers});
       texts.push_back(text);
       if (text.shape.cooperative) program.workspace.emplace(cuda::barrier_word, contiguous(DType::Int32, {1}));
     }
@@ -190,13 +200,20 @@ DeviceProgram device_program(const engine::Image& image) {
     DeviceLaunch made;
     const auto& call = std::get<engine::KernelCall>(launch.code);
     const auto& kernel = image.modules.at(call.module).kernels.at(call.kernel);
-    DeviceKernel taken{kernel.name, launch_shape(kernel.shape, kernel.shared_bytes), {}, kernel.aligned, call.module};
+    DeviceKernel taken{
+        kernel.name,   launch_shape(kernel.shape, kernel.shared_bytes), {}, kernel.aligned, call.module, kernel.shape,
+        kernel.numbers};
     std::set<std::size_t> ends{image.workspace_bytes};
     for (const auto& slot : launch.slots)
       if (const auto* place = std::get_if<engine::WorkspaceSlot>(&slot)) ends.insert(place->offset);
     for (const auto& slot : launch.slots) {
       if (const auto* argument = std::get_if<engine::ArgumentSlot>(&slot)) {
         taken.buffers.push_back(image.arguments.at(argument->index).name);
+        continue;
+      }
+      if (const auto* constant = std::get_if<engine::ConstantSlot>(&slot)) {
+        const auto* numbers = static_cast<const std::int64_t*>(image.constants.at(constant->index).data.get());
+        choose_numbers(taken, {numbers, numbers + kernel.number_count});
         continue;
       }
       const auto offset = std::get<engine::WorkspaceSlot>(slot).offset;
@@ -213,6 +230,40 @@ DeviceProgram device_program(const engine::Image& image) {
   return program;
 }
 
+DeviceProgram with_sizes(const DeviceProgram& program, const engine::Function& function, const Arguments& arguments,
+                         const std::map<std::string, std::int64_t>& symbolic) {
+  const auto sizes = engine::bind_inputs(function, arguments.input_specs());
+  std::vector<std::int64_t> numbers;
+  for (const auto& [name, least] : symbolic) numbers.push_back(sizes.at(name));
+  for (const auto* tensors : {&arguments.inputs, &arguments.outputs})
+    for (const auto& tensor : *tensors) {
+      const auto strides = contiguous(tensor.spec().dtype, tensor.spec().shape).strides;
+      numbers.insert(numbers.end(), strides.begin(), strides.end());
+    }
+  auto result = program;
+  for (auto& launch : result.launches)
+    for (auto& kernel : launch.kernels) choose_numbers(kernel, numbers);
+  return result;
+}
+
+std::vector<lang::SizeMap> sampled_sizes(const lang::SizeMap& sizes,
+                                         const std::map<std::string, std::int64_t>& symbolic, int count,
+                                         std::uint64_t seed) {
+  std::mt19937_64 random(seed * 7901 + 5);
+  std::vector<lang::SizeMap> result;
+  for (int run = 0; run < count; ++run) {
+    auto& own = result.emplace_back(sizes);
+    for (const auto& [name, least] : symbolic) {
+      const auto most = sizes.at(name);
+      if (run == 1) own[name] = least;
+      if (run < 2) continue;
+      own[name] = least + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most - least + 1));
+      if (run % 2 == 0) own[name] = std::min(own[name] | 1, most);
+    }
+  }
+  return result;
+}
+
 Emulated emulate(const DeviceProgram& program, const engine::Function& function, Arguments arguments,
                  const emulator::RunOptions& options, Pointers pointers) {
   DeviceTensors tensors(program, function, arguments, pointers);
@@ -223,6 +274,7 @@ Emulated emulate(const DeviceProgram& program, const engine::Function& function,
       std::vector<emulator::Argument> taken;
       tensors.clear_barrier(kernel);
       for (const auto& buffer : kernel.buffers) taken.emplace_back(tensors.buffer(buffer));
+      for (const auto& number : kernel.taken) taken.emplace_back(emulator::Scalar::of(kernel.numbers.at(number.index)));
       auto run = emulator::run({program.text_of(kernel), kernel.name}, kernel.shape, taken, run_options);
       run_options.seed = run_options.seed * 31 + 7;
       result.accesses += run.accesses;

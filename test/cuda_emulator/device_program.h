@@ -17,8 +17,11 @@ struct DeviceKernel {
   std::string name;
   emulator::LaunchShape shape;
   std::vector<std::string> buffers;
-  std::vector<int> aligned;  ///< of these, the ones that begin at multiples of 16 bytes
-  std::size_t module = 0;    ///< the text it stands in
+  std::vector<int> aligned;                   ///< of these, the ones that begin at multiples of 16 bytes
+  std::size_t module = 0;                     ///< the text it stands in
+  cuda::KernelShape whole = {};               ///< the shape for the largest sizes
+  std::vector<cuda::TakenNumber> taken = {};  ///< numbers of the run that it takes behind the buffers
+  std::vector<std::int64_t> numbers = {};     ///< of the run
 };
 
 /// Kernels that run without a decision of the host in between, then flags of the workspace that refuse the arguments
@@ -50,6 +53,16 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
 /// What \p image, a compile for a GPU, launches: its slots and its plan of the workspace, in which the tensors have no
 /// names.
 DeviceProgram device_program(const engine::Image& image);
+
+/// \p program, a compile with symbolic sizes, where a run on \p arguments of \p function chooses its numbers.
+DeviceProgram with_sizes(const DeviceProgram& program, const engine::Function& function, const Arguments& arguments,
+                         const std::map<std::string, std::int64_t>& symbolic);
+
+/// Values from \p least to \p sizes for which code of \p symbolic sizes is run: all the least, all the largest, odd ones and others between
+/// them, \p count in all, by \p seed.
+std::vector<lang::SizeMap> sampled_sizes(const lang::SizeMap& sizes,
+                                         const std::map<std::string, std::int64_t>& symbolic, int count,
+                                         std::uint64_t seed);
 
 /// How the arguments of a program lie in memory: on multiples of 256 bytes, or no better than its kernels ask for.
 enum class Pointers { Aligned, LeastAligned };

@@ -19,6 +19,8 @@
 #include "test/support/program_file.h"
 
 DEFINE_string(sizes, "", "sizes of the parameters, \"N=37,D=129\"; the file's first '# run:' line if empty");
+DEFINE_string(symbolic, "", "sizes that are symbolic with their least values, \"M=1\"; --sizes has the largest ones");
+DEFINE_int32(samples, 6, "number of values of the symbolic sizes to run for");
 DEFINE_string(target, "cuda:sm_90", "the machine to compile for");
 DEFINE_int32(seeds, 3, "number of interleavings");
 DEFINE_int32(first_seed, 1, "the first seed");
@@ -104,19 +106,39 @@ std::optional<std::string> wrong_with(const Emulated& run, const engine::Functio
   return first_difference(function, run.outputs, want);
 }
 
+/// Runs \p device, code for ranges of sizes, for some of them.
+int emulate_sizes(const DeviceProgram& device, const engine::Function& function, const ProgramFile& given,
+                  const lang::SizeMap& sizes, const std::map<std::string, std::int64_t>& symbolic) {
+  for (const auto& own : sampled_sizes(sizes, symbolic, FLAGS_samples, static_cast<std::uint64_t>(FLAGS_first_seed))) {
+    auto program = given;
+    complete_data(program, function, own);
+    const auto arguments = make_arguments(function, program, own);
+    const auto wrong =
+        emulated_mismatch(with_sizes(device, function, arguments, symbolic), function, arguments,
+                          {static_cast<std::uint64_t>(FLAGS_first_seed)}, reference(function, arguments));
+    std::string text;
+    for (const auto& [name, size] : own) text += str(" ", name, "=", size);
+    std::cout << (wrong ? "FAILED" : "ok") << text << (wrong ? ": " + *wrong : "") << "\n";
+    if (wrong) return 1;
+  }
+  std::cout << "compile " << static_cast<int>(device.compile_milliseconds) << " ms\n";
+  return 0;
+}
+
 int emulate_file(const std::string& path) {
   if (!std::filesystem::exists(path)) throw ArgumentError(str("there is no file '", path, "'"));
   auto program = read_program(path);
   if (!FLAGS_def.empty()) program.def = FLAGS_def;
   auto function = function_of(program, path);
   const auto sizes = sizes_of(program, *function);
-  complete_data(program, *function, sizes);
+  if (FLAGS_symbolic.empty()) complete_data(program, *function, sizes);
   engine::CompileOptions options;
   options.target = Target::parse(FLAGS_target);
   options.mapping = options::MappingOptions::parse(FLAGS_options);
   options.stages.verify = FLAGS_verify;
   options.stages.dump_directory = FLAGS_dump;
   if (!FLAGS_nest.empty()) options.stages.replace["nest"] = text_of(FLAGS_nest);
+  options.symbolic = parse_sizes(FLAGS_symbolic);
   if (!options.target.is_cuda()) throw OptionsError(str("--target: '", FLAGS_target, "' is not a GPU"));
   auto arguments = make_arguments(*function, program, sizes);
   const bool compares = FLAGS_blocks == 0;
@@ -124,6 +146,7 @@ int emulate_file(const std::string& path) {
   const auto device = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
   if (FLAGS_text) std::cout << device.text << "\n";
   for (const auto& fallback : device.fallbacks) std::cout << "note: " << fallback << "\n";
+  if (!options.symbolic.empty()) return emulate_sizes(device, *function, program, sizes, options.symbolic);
   if (FLAGS_barriers) print_needless_barriers(device, *function, arguments, want);
   Emulated last;
   double host = 0, run = 0;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/count_product.h"
+#include "tc/base/str.h"
+#include "tc/polyhedral/core/symbolic_box.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/schedule_builder.h"
 #include "test/support/scop_builder.h"
@@ -121,6 +123,47 @@ TEST_F(ClusterViewTest, FindsTheOnlyIterator) {
   EXPECT_EQ(only_iterator(function("{ S[i, j] -> [(7)] }"), domain), -1);
   EXPECT_EQ(values(quotient(function("{ S[i, j] -> [(i)] }"), 3), domain.to_union_set()).max, 2);
   EXPECT_EQ(values(remainder(function("{ S[i, j] -> [(i)] }"), 3), domain.to_union_set()).max, 2);
+}
+
+/// { dimension: min, max, symbolic, multiple }
+std::string text_of(const std::vector<Interval>& box) {
+  std::string result;
+  for (const auto& range : box)
+    result += str("[", range.min, ",", range.max, range.symbolic ? str(" symbolic ", range.multiple) : "", "]");
+  return result;
+}
+
+TEST(SymbolicBox, ReadsWhatIsWritten) {
+  Context context;
+  const auto read = [&](const std::string& text) {
+    const auto box = symbolic_box_as_written(isl::set(context, text));
+    return box ? text_of(*box) : "not written";
+  };
+  EXPECT_EQ(read("[size_N] -> { S[i, j] : 1 <= size_N <= 100 and 0 <= i < size_N and 2 <= j <= 8 }"),
+            "[0,99 symbolic 1][2,8]");
+  EXPECT_EQ(read("[size_N] -> { S[i] : 1 <= size_N <= 100 and 0 <= i < 64 * floor((size_N + 63) / 64) }"),
+            "[0,127 symbolic 64]");
+  EXPECT_EQ(read("[size_N, size_M] -> { S[i] : 1 <= size_N <= 9 and 2 <= size_M <= 5 and 1 <= i <= size_N + size_M }"),
+            "[1,14 symbolic 1]");
+  EXPECT_EQ(read("[size_N] -> { S[i, j] : 1 <= size_N <= 9 and 0 <= i < size_N and 0 <= j <= i }"), "not written");
+  EXPECT_EQ(
+      read("[size_N, size_M] -> { S[i] : 1 <= size_N <= 9 and 1 <= size_M <= 9 and 0 <= i < size_N and i < size_M }"),
+      "not written");
+  EXPECT_EQ(read("[size_N] -> { S[i] : 1 <= size_N <= 9 and size_N mod 2 = 1 and 0 <= i < size_N }"), "not written");
+  EXPECT_EQ(read("[size_N] -> { S[i] : 1 <= size_N <= 9 and 0 <= i < 8 * floor((size_N + 7) / 8) - size_N }"),
+            "not written");
+}
+
+TEST(SymbolicBox, KnowsMultiplesOfRounded) {
+  Context context;
+  // Two pieces: the union of a range and of its rounded one.
+  const isl::set both(
+      context,
+      "[size_N] -> { S[i] : 1 <= size_N <= 100 and 0 <= i < 32 * floor((size_N + 31) / 32); S[i] : 1 <= "
+      "size_N <= 100 and 0 <= i < size_N }");
+  EXPECT_EQ(text_of(box(both)), "[0,127 symbolic 32]");
+  EXPECT_EQ(least_extent(both, 0), 32);
+  EXPECT_EQ(least_extent(isl::set(context, "{ S[i] : 3 <= i < 10 }"), 0), 7);
 }
 
 }  // namespace

@@ -102,6 +102,23 @@ print(calls())
     assert out.count("cuModuleLoadData on 0x100") == 1 and "cuLaunchKernel mm " in out
 
 
+def test_one_code_serves_a_range_of_sizes():
+    """Of a size that `dynamic` names: loaded once, launched on as many blocks as each call needs."""
+    out = run("""
+R = tc.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", dynamic="M", cache=False)
+b = OnGpu(64, 64)
+for rows in (65, 512, 300, 66):
+    R.mm(OnGpu(rows, 64), b, out=OnGpu(rows, 64))
+print(calls())
+executable = tc.compile(R.mm, OnGpu(300, 64), b, dynamic="M", cache=False)
+print("sizes:", executable.stats["sizes"])
+""")
+    launches = [line.split() for line in out.splitlines() if line.startswith("cuLaunchKernel mm")]
+    assert out.count("cuModuleLoadData") == 1 and "sizes: M from 65 to 512" in out
+    blocks = [int(launch[2].split("x")[1]) * int(launch[2].split("x")[0]) for launch in launches]
+    assert blocks[1] > blocks[2] > blocks[0] == blocks[3]
+
+
 def test_tensors_that_begin_anywhere_are_specialised_on():
     out = run("""
 class Tail(OnGpu):

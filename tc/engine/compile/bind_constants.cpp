@@ -110,7 +110,7 @@ std::shared_ptr<const Executable> bind_constants(const std::shared_ptr<const Exe
   auto image = bound_image(whole->image(), constants);
   if (whole->interpreted())
     return std::make_shared<Executable>(std::move(image), whole->stats(), bound_interpreter(whole, constants));
-  return std::make_shared<Executable>(std::move(image), whole->stats(), whole->functions());
+  return std::make_shared<Executable>(std::move(image), whole->stats(), whole->loaded());
 }
 
 }  // namespace tc::engine

@@ -150,8 +150,6 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
 /// Throws OptionsError for symbolic sizes that cannot be.
 void check_symbolic_sizes(const CompileState& state, const CompileOptions& options) {
   const auto& name = state.function->name();
-  if (options.target.is_cuda())
-    throw OptionsError(str("'", name, "': kernels of a GPU are compiled for sizes that are numbers"));
   for (const auto& [size, least] : options.symbolic) {
     const auto found = state.sizes.find(size);
     if (found == state.sizes.end()) throw OptionsError(str("'", name, "' has no size '", size, "' to be symbolic"));

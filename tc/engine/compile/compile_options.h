@@ -49,8 +49,8 @@ struct CompileOptions {
   /// Sizes for which one code serves ranges of values: compile_for_ranges(). Names that are not sizes of the def are
   /// ignored.
   std::set<std::string> dynamic;
-  /// Sizes that are passed in each run, with their smallest values; the specs have the largest ones. For one def on a
-  /// CPU and dense tensors. The result is not run directly but passed to bind_sizes(). Throws OptionsError if a range
+  /// Sizes that are passed in each run, with their smallest values; the specs have the largest ones. For one def
+  /// and dense tensors. The result is not run directly but passed to bind_sizes(). Throws OptionsError if a range
   /// is not affine in these sizes.
   std::map<std::string, std::int64_t> symbolic;
   bool interpret = false;  ///< run the def by the interpreter instead of machine code

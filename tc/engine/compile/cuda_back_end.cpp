@@ -11,10 +11,13 @@
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/engine/machine/shared_layouts.h"
+#include "tc/engine/run/run_values.h"
 #include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/math/fuse_products.h"
 #include "tc/halide_bridge/raise/raise.h"
+#include "tc/halide_bridge/raise/run_values.h"
 #include "tc/polyhedral/laws/verify_ast.h"
+#include "tc/polyhedral/map_grid/used_blocks.h"
 #include "tc/strategy/construct/choose_grid_fusion.h"
 #include "tc/strategy/grid/one_contraction.h"
 #include "tc/strategy/grid/resident_blocks.h"
@@ -107,9 +110,36 @@ std::string launch_name(const CompileState& state, std::size_t index) {
   return state.launches.size() > 1 ? str(name, "_", index) : name;
 }
 
+/// The symbolic sizes, as parameters of isl.
+std::vector<std::string> size_parameters(const CompileState& state) {
+  std::vector<std::string> result;
+  for (const auto& [name, range] : state.symbolic) result.push_back(polyhedral::size_parameter(name));
+  return result;
+}
+
+/// The numbers that each run chooses, in order.
+std::vector<cuda::RunNumber> run_numbers(const CompileState& state) {
+  std::vector<cuda::RunNumber> result;
+  for (const auto& [name, range] : state.symbolic)
+    result.push_back({halide_bridge::size_variable(name), name, range.min, range.max});
+  for (const auto& argument : state.arguments)
+    for (std::size_t d = 0; d < argument.spec.strides.size() && result.size() < state.run_values.size(); ++d)
+      result.push_back(
+          {stride_variable(argument.name, d), str(argument.name, "_stride_", d), 0, argument.spec.strides[d]});
+  return result;
+}
+
+/// Lets \p text take the numbers of a run, if there are some.
+cuda::KernelText told(cuda::KernelText text, const CompileState& state) {
+  if (state.run_values.empty()) return text;
+  text.buffers.emplace_back(halide_bridge::run_values_buffer);
+  text.number_count = state.run_values.size();
+  return text;
+}
+
 /// The kernels of \p launch, phases of one, as text.
-cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name,
-                            const std::set<std::string>& unaligned) {
+cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name, const std::set<std::string>& unaligned,
+                            const std::vector<cuda::RunNumber>& numbers) {
   std::vector<cuda::Phase> phases;
   std::vector<std::string> buffers;
   cuda::KernelShape shape{{largest(kernels_of(launch)).second, 1, 1},
@@ -122,7 +152,7 @@ cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name,
     for (const auto& buffer : part.buffers)
       if (!contains(buffers, buffer)) buffers.push_back(buffer);
   }
-  return cuda::emit_phases(name, phases, buffers, shape, unaligned);
+  return cuda::emit_phases(name, phases, buffers, shape, unaligned, numbers);
 }
 
 /// Products are rounded with sums as expressions say where the options fix the order of sums.
@@ -136,13 +166,16 @@ void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   const auto name = launch_name(state, index);
   const auto unaligned = unaligned_names(state.arguments);
+  const auto numbers = run_numbers(state);
   launch.grid().texts.clear();
-  if (launch.grid().phases) launch.grid().texts.push_back(emit_whole(launch, name, unaligned));
+  if (launch.grid().phases) launch.grid().texts.push_back(told(emit_whole(launch, name, unaligned, numbers), state));
   for (std::size_t k = 0; !launch.grid().phases && k < launch.grid().kernels.size(); ++k) {
     const auto& part = launch.grid().kernels[k];
-    cuda::KernelShape shape{part.kernel->grid, part.kernel->block, part.kernel->blocks_per_multiprocessor};
-    launch.grid().texts.push_back(cuda::emit_kernel(launch.grid().kernels.size() > 1 ? str(name, "_", k) : name,
-                                                    *part.body, part.buffers, shape, unaligned));
+    const cuda::KernelShape shape{part.kernel->grid, part.kernel->block, part.kernel->blocks_per_multiprocessor, false,
+                                  polyhedral::used_blocks(*part.kernel, size_parameters(state))};
+    launch.grid().texts.push_back(told(cuda::emit_kernel(launch.grid().kernels.size() > 1 ? str(name, "_", k) : name,
+                                                         *part.body, part.buffers, shape, unaligned, numbers),
+                                       state));
   }
   for (const auto& text : launch.grid().texts) check_limits(text, *state.target.grid);
 }
@@ -163,6 +196,12 @@ void verify_raised(const CompileState& state, const LaunchState& launch) {
                                {part.kernel->grid, part.kernel->block, part.kernel->warp_size});
 }
 
+void verify_emitted(const CompileState& state, const LaunchState& launch) {
+  for (std::size_t k = 0; !launch.grid().phases && k < launch.grid().kernels.size(); ++k)
+    polyhedral::verify_used_blocks(*launch.grid().kernels[k].kernel, size_parameters(state),
+                                   launch.grid().texts.at(k).shape.used);
+}
+
 LaunchState start_launch() {
   LaunchState launch;
   launch.on = GridLaunch();
@@ -176,7 +215,7 @@ std::vector<LaunchStage> all_stages() {
   stages.push_back({"generate", Phase::Code, generate, print_generated, verify_generated});
   stages.push_back({"raise", Phase::Code, raise, print_body, verify_raised});
   stages.push_back({"fuse_products", Phase::Code, fuse_products, print_body});
-  stages.push_back({"emit", Phase::Code, emit, print_emitted});
+  stages.push_back({"emit", Phase::Code, emit, print_emitted, verify_emitted});
   return stages;
 }
 

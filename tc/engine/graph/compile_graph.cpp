@@ -379,10 +379,13 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
     stats.graph = graph::to_text(plan.graph);
   describe_nodes(plan, executables, stats);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
-  std::vector<cpu::Kernel> functions;
-  for (const auto& executable : executables)
-    functions.insert(functions.end(), executable->functions().begin(), executable->functions().end());
-  return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(functions));
+  LoadedCode loaded;
+  for (const auto& executable : executables) {
+    const auto& own = executable->loaded();
+    loaded.functions.insert(loaded.functions.end(), own.functions.begin(), own.functions.end());
+    loaded.modules.insert(loaded.modules.end(), own.modules.begin(), own.modules.end());
+  }
+  return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(loaded));
 }
 
 }  // namespace tc::engine

@@ -28,7 +28,6 @@ struct RangeProblem {
 /// Why one code cannot be made for ranges around \p sizes; nothing where it may.
 std::optional<std::string> obstacle(const Function& function, const std::vector<TensorSpec>& inputs,
                                     const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
-  if (options.target.is_cuda()) return "kernels of GPUs are made for sizes that are numbers";
   if (function.late && !options.constants.empty()) return "it is compiled in parts and holds constants";
   if (!std::all_of(inputs.begin(), inputs.end(), is_dense) || !std::all_of(outputs.begin(), outputs.end(), is_dense))
     return "a tensor is not dense";
@@ -123,7 +122,7 @@ std::shared_ptr<const Executable> bind_sizes(const std::shared_ptr<const Executa
   image.arguments = std::move(arguments);
   image.constants.push_back(std::move(constant));
   image.symbolic.clear();
-  return std::make_shared<Executable>(std::move(image), std::move(stats), whole->functions());
+  return std::make_shared<Executable>(std::move(image), std::move(stats), whole->loaded());
 }
 
 namespace {
@@ -137,7 +136,7 @@ std::shared_ptr<const Executable> compile_ranges(const std::shared_ptr<const Fun
       const auto bound = bind_graph_sizes(*whole, *function, inputs, problem.options);
       auto stats = bound->stats();
       stats.sizes = text_of(problem.ranges);
-      return std::make_shared<Executable>(bound->image(), std::move(stats), bound->functions());
+      return std::make_shared<Executable>(bound->image(), std::move(stats), bound->loaded());
     }
   const auto as_one = inlined(function);
   return bind_sizes(compile_for(as_one, problem.inputs, {}, problem.options), *as_one, inputs);
@@ -169,7 +168,7 @@ std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const
   auto made = compile_for(function, inputs, outputs, plain);
   auto stats = made->stats();
   stats.sizes = "these sizes alone: " + *why;
-  return made->interpreted() ? made : std::make_shared<Executable>(made->image(), std::move(stats), made->functions());
+  return made->interpreted() ? made : std::make_shared<Executable>(made->image(), std::move(stats), made->loaded());
 }
 
 }  // namespace tc::engine

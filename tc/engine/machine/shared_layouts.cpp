@@ -1,11 +1,13 @@
 #include "tc/engine/machine/shared_layouts.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "tc/base/dtype.h"
 #include "tc/base/matrix_unit.h"
 #include "tc/cuda/shared_layout.h"
+#include "tc/halide_bridge/lower/program.h"
 
 namespace tc::engine {
 namespace {
@@ -13,11 +15,23 @@ namespace {
 using cuda::SharedLayout;
 using polyhedral::Tensor;
 
+/// The largest numbers that runs of \p scop choose, by the variables that are these.
+std::map<std::string, std::int64_t> largest_numbers(const polyhedral::Scop& scop) {
+  std::map<std::string, std::int64_t> result;
+  for (const auto& parameter : scop.parameters)
+    if (polyhedral::is_size_parameter(parameter.name))
+      result[halide_bridge::size_variable(polyhedral::size_of_parameter(parameter.name))] = parameter.max;
+  for (const auto& tensor : scop.tensors)
+    for (std::size_t d = 0; d < tensor.stride_variables.size(); ++d)
+      if (!tensor.stride_variables[d].empty()) result[tensor.stride_variables[d]] = tensor.strides[d];
+  return result;
+}
+
 /// The accesses of the first and the last warp of a block.
 std::vector<WarpAccess> accesses_of_warps(const polyhedral::GridKernel& kernel, const Halide::Internal::Stmt& body,
                                           const GridLimits& limits) {
   auto threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
-  cuda::WarpPlace warp{kernel.block, 0, static_cast<int>(limits.warp_size)};
+  cuda::WarpPlace warp{kernel.block, 0, static_cast<int>(limits.warp_size), largest_numbers(kernel.scop)};
   auto result = cuda::warp_accesses(body, warp);
   warp.first_thread = (threads - 1) / limits.warp_size * limits.warp_size;
   if (warp.first_thread == 0) return result;

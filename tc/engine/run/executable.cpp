@@ -83,24 +83,24 @@ Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
       interpreter_(std::move(interpreter)),
       pool_(image_.is_for_gpu() ? 0 : image_.workspace_bytes) {
   if (image_.is_for_gpu()) {
-    grid_ = std::make_unique<GridRunner>(image_);
+    grid_ = std::make_unique<GridRunner>(image_, loaded_);
     return;
   }
   auto start = Clock::now();
-  functions_ = load_functions(image_);
+  loaded_.functions = load_functions(image_);
   prepare_calls();
   double taken = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   stats_.records.push_back({"build", taken, {}});
   stats_.milliseconds += taken;
 }
 
-Executable::Executable(Image image, CompileStats stats, std::vector<cpu::Kernel> functions)
+Executable::Executable(Image image, CompileStats stats, LoadedCode loaded)
     : image_(std::move(image)),
       stats_(std::move(stats)),
-      functions_(std::move(functions)),
+      loaded_(std::move(loaded)),
       pool_(image_.is_for_gpu() ? 0 : image_.workspace_bytes) {
   if (image_.is_for_gpu())
-    grid_ = std::make_unique<GridRunner>(image_);
+    grid_ = std::make_unique<GridRunner>(image_, loaded_);
   else
     prepare_calls();
 }
@@ -179,7 +179,7 @@ void Executable::run_code(std::size_t index, void* const* arguments, std::uint8_
   if (calls_[index])
     calls_[index]->run(table.data(), cpu::num_threads());
   else
-    code = functions_[std::get<FunctionCall>(launch.code).function].function(table.data());
+    code = functions()[std::get<FunctionCall>(launch.code).function].function(table.data());
   if (profile) {
     const auto taken = Clock::now() - start;
     profile->kernels += taken;

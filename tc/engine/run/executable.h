@@ -18,6 +18,10 @@
 #include "tc/lang/interpret/ranges.h"
 #include "tc/library/description/prepare.h"
 
+namespace tc::cuda {
+class LoadedKernels;
+}
+
 namespace tc::engine {
 
 /// A tensor an executable takes: inputs in order of the parameters, then outputs in order of the returns.
@@ -101,7 +105,7 @@ struct Image {
   std::vector<library::Call> calls = {};       ///< of routines of libraries
   /// What the compile of each part states about its loops, for the checker of tc/proof: bytes of a proto::Evidence.
   std::vector<std::string> evidence = {};
-  /// Sizes and strides that are passed by the last argument: bind_sizes() makes executables of this image. Not
+  /// Sizes and strides that are passed by the last argument, which is memory of the host: bind_sizes() makes executables of this image. Not
   /// serialised.
   lang::SizeRanges symbolic = {};
 
@@ -164,6 +168,14 @@ struct RunProfile {
 enum class TestOutcome { Awaited, Kept };
 
 class GridRunner;
+struct GridMemory;
+
+/// Code of an image that is loaded, which executables for other sizes of its tensors share.
+struct LoadedCode {
+  std::vector<cpu::Kernel> functions;                              ///< those of the image
+  std::vector<std::shared_ptr<cuda::LoadedKernels>> modules = {};  ///< likewise
+  std::shared_ptr<GridMemory> memory = nullptr;  ///< of temporaries on a GPU; null: the executable has its own
+};
 
 /// The pointer of \p slot of \p image, for the pointers of all arguments and a workspace.
 inline void* pointer_of(const Slot& slot, const Image& image, void* const* arguments, std::uint8_t* workspace) {
@@ -184,17 +196,18 @@ class Executable {
   /// Its calls of libraries are made ready; throws OptionsError for a library that this machine does not have, or in
   /// another version.
   explicit Executable(Image image, CompileStats stats = {}, Interpreter interpreter = nullptr);
-  /// The same for functions that are loaded: \p functions are those of \p image.
-  Executable(Image image, CompileStats stats, std::vector<cpu::Kernel> functions);
+  /// The same for code that is loaded: \p loaded is that of \p image.
+  Executable(Image image, CompileStats stats, LoadedCode loaded);
   ~Executable();
 
   const Image& image() const { return image_; }
   const CompileStats& stats() const { return stats_; }
-  /// The functions of the image, loaded.
-  const std::vector<cpu::Kernel>& functions() const { return functions_; }
+  /// The code of the image, loaded.
+  const LoadedCode& loaded() const { return loaded_; }
+  const std::vector<cpu::Kernel>& functions() const { return loaded_.functions; }
   bool interpreted() const { return interpreter_ != nullptr; }
   /// Does this machine have the instructions of the image? For GPU kernels this is known only when they run.
-  bool runs_here() const { return interpreter_ || grid_ || functions_.size() == image_.functions.size(); }
+  bool runs_here() const { return interpreter_ || grid_ || functions().size() == image_.functions.size(); }
 
   /// Throws ArgumentError, before anything is written, unless number, type, shape and strides equal the compiled
   /// ones, no output overlaps itself, and no output overlaps another tensor except as InPlace allows.
@@ -225,7 +238,7 @@ class Executable {
   Image image_;
   CompileStats stats_;
   Interpreter interpreter_;
-  std::vector<cpu::Kernel> functions_;  ///< those of the image, loaded
+  LoadedCode loaded_;
   /// By launch, null for one that calls no library: the calls of the image, made ready, with the constants of the launch.
   std::vector<std::shared_ptr<const library::PreparedCall>> calls_;
   std::unique_ptr<GridRunner> grid_;

@@ -60,11 +60,15 @@ Runners& runners() {
 
 }  // namespace
 
-GridRunner::GridRunner(const Image& image)
-    : image_(image), memory_(image.workspace_bytes), tests_(tests_of(image)), flags_(tests_.size()) {
+GridRunner::GridRunner(const Image& image, LoadedCode& loaded)
+    : image_(image), tests_(tests_of(image)), flags_(tests_.size()) {
   for (std::size_t i = 0, tests = 0; i < image_.launches.size(); tests += image_.launches[i++].tests.size())
     first_test_.push_back(tests);
-  for (const auto& code : image_.modules) modules_.push_back(std::make_unique<cuda::LoadedKernels>(code));
+  if (loaded.modules.empty())
+    for (const auto& code : image_.modules) loaded.modules.push_back(std::make_shared<cuda::LoadedKernels>(code));
+  if (!loaded.memory) loaded.memory = std::make_shared<GridMemory>(image_.workspace_bytes);
+  modules_ = loaded.modules;
+  memory_ = loaded.memory;
   for (const auto& call : image_.calls) calls_.emplace_back(call, library::find_library(call.library));
   for (const auto& launch : image_.launches)
     for (const auto slot : aligned_slots(launch, image_))
@@ -84,7 +88,7 @@ GridRunner::~GridRunner() {
 void GridRunner::prepare() {
   auto place = cuda::current_place();
   for (const auto& module : modules_) module->prepare(place.device);
-  memory_.prepare(place);
+  memory_->blocks.prepare(place);
   if (!calls_.empty()) memory_of_calls(place.device).prepare(place);
   if (!tests_.empty()) flags_.prepare(place.device);
 }
@@ -158,9 +162,9 @@ void GridRunner::check_all() {
 void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_time, TestOutcome outcome) {
   check_alignment(arguments);
   auto place = cuda::current_place();
-  auto* workspace = memory_.at(place);
+  auto* workspace = memory_->blocks.at(place);
   auto* workspace_of_calls = calls_.empty() ? nullptr : memory_of_calls(place.device).at(place);
-  std::unique_lock lock(mutex_, std::defer_lock);
+  std::unique_lock lock(memory_->mutex, std::defer_lock);
   if (workspace || workspace_of_calls) lock.lock();
   std::optional<cuda::Timer> timer;
   if (kernel_time) timer.emplace(place);

@@ -13,11 +13,19 @@
 
 namespace tc::engine {
 
+/// Memory of the temporaries of an image, which runs on a stream share one after another.
+struct GridMemory {
+  explicit GridMemory(std::size_t bytes) : blocks(bytes) {}
+  cuda::StreamMemory blocks;
+  ForkMutex mutex;  ///< held while what works in them is put into a stream
+};
+
 /// Runs the kernels of an image, and its calls of libraries, on the current place. Thread-safe.
 class GridRunner {
  public:
-  /// \p image must outlive it. Throws OptionsError for a library that this machine does not have, or in another version.
-  explicit GridRunner(const Image& image);
+  /// Runs \p loaded as far as that is loaded, and adds what it loads. \p image must outlive it. Throws OptionsError for a library that
+  /// this machine does not have, or in another version.
+  GridRunner(const Image& image, LoadedCode& loaded);
   ~GridRunner();
   GridRunner(const GridRunner&) = delete;
   GridRunner& operator=(const GridRunner&) = delete;
@@ -44,16 +52,15 @@ class GridRunner {
   void keep(const cuda::Place& place, std::size_t launch, const std::byte* workspace);
 
   const Image& image_;
-  std::vector<std::unique_ptr<cuda::LoadedKernels>> modules_;  ///< those of the image
-  cuda::StreamMemory memory_;
+  std::vector<std::shared_ptr<cuda::LoadedKernels>> modules_;  ///< those of the image
+  std::shared_ptr<GridMemory> memory_;
   std::vector<library::PreparedCall> calls_;                        ///< of the image
   ForkMutex calls_mutex_;                                           ///< of call_memory_
   std::map<int, std::unique_ptr<cuda::StreamMemory>> call_memory_;  ///< by device
-  ForkMutex mutex_;                      ///< held while what shares temporaries is put into a stream
-  std::vector<std::size_t> first_test_;  ///< of each launch, among those of all
-  std::vector<FlagTest> tests_;          ///< of all launches, in order
-  cuda::HostFlags flags_;                ///< for each of these whether it failed in a run that did not wait
-  std::vector<std::size_t> aligned_;     ///< arguments that must be multiples of vector_alignment
+  std::vector<std::size_t> first_test_;                             ///< of each launch, among those of all
+  std::vector<FlagTest> tests_;                                     ///< of all launches, in order
+  cuda::HostFlags flags_;             ///< for each of these whether it failed in a run that did not wait
+  std::vector<std::size_t> aligned_;  ///< arguments that must be multiples of vector_alignment
 };
 
 }  // namespace tc::engine

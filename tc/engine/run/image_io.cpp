@@ -182,6 +182,14 @@ bool has_operands(const library::Call& call, std::size_t count) {
                      [&](const auto& op) { return !op.operand || good(*op.operand); });
 }
 
+/// Is the last buffer of \p launch a constant with \p count numbers of a run?
+bool tells(const Launch& launch, std::size_t count, const Image& image) {
+  const auto* slot = launch.slots.empty() ? nullptr : std::get_if<ConstantSlot>(&launch.slots.back());
+  if (!slot || slot->index >= image.constants.size()) return false;
+  const auto& spec = image.constants[slot->index].spec;
+  return spec.dtype == DType::Int64 && spec.element_count() >= static_cast<std::int64_t>(count);
+}
+
 /// Does \p launch name code that \p image has, and as many pointers as that asks to be aligned?
 bool has_code(const Launch& launch, const Image& image) {
   if (const auto* call = std::get_if<FunctionCall>(&launch.code))
@@ -190,7 +198,9 @@ bool has_code(const Launch& launch, const Image& image) {
     return call->call < image.calls.size() && has_operands(image.calls[call->call], launch.slots.size());
   const auto& call = std::get<KernelCall>(launch.code);
   if (call.module >= image.modules.size() || call.kernel >= image.modules[call.module].kernels.size()) return false;
-  const auto& aligned = image.modules[call.module].kernels[call.kernel].aligned;
+  const auto& kernel = image.modules[call.module].kernels[call.kernel];
+  const auto& aligned = kernel.aligned;
+  if (kernel.is_told() && !tells(launch, kernel.number_count, image)) return false;
   return std::all_of(aligned.begin(), aligned.end(), [&](int pointer) {
     return pointer >= 0 && static_cast<std::size_t>(pointer) < launch.slots.size();
   });

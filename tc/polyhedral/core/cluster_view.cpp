@@ -8,6 +8,7 @@
 #include "tc/polyhedral/core/constraints.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/marks.h"
+#include "tc/polyhedral/core/symbolic_box.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -232,25 +233,60 @@ bool has_sizes(const isl::set& set) {
   return false;
 }
 
-/// Does a symbolic size stand in a constraint of \p set?
-bool involves_sizes(const isl::set& set) {
-  for (int i = 0; i < isl_set_dim(set.get(), isl_dim_param); ++i) {
-    const auto position = static_cast<unsigned>(i);
-    if (is_size_parameter(isl_set_get_dim_name(set.get(), isl_dim_param, position)) &&
-        isl_set_involves_dims(set.get(), isl_dim_param, position, 1) == isl_bool_true)
-      return true;
+/// Does parameter number \p position stand in a quotient of \p set?
+bool divides_parameter(const isl::basic_set& set, unsigned position) {
+  for (int i = 0; i < isl_basic_set_dim(set.get(), isl_dim_div); ++i) {
+    const auto quotient = call(set.ctx(), isl_basic_set_get_div, set.get(), i);
+    if (isl_aff_involves_dims(quotient.get(), isl_dim_param, position, 1) == isl_bool_true) return true;
   }
   return false;
 }
 
-/// Do symbolic sizes decide which values dimension \p i of \p domain takes?
-bool is_symbolic(const isl::set& domain, int i) {
-  if (!has_sizes(domain) || domain.is_empty()) return false;
+/// Does a symbolic size stand in a constraint of \p set, or in a quotient of one?
+bool involves_sizes(const isl::set& set) {
+  for (int i = 0; i < isl_set_dim(set.get(), isl_dim_param); ++i) {
+    const auto position = static_cast<unsigned>(i);
+    if (!is_size_parameter(isl_set_get_dim_name(set.get(), isl_dim_param, position))) continue;
+    if (isl_set_involves_dims(set.get(), isl_dim_param, position, 1) == isl_bool_true) return true;
+    bool found = false;
+    set.foreach_basic_set([&](const isl::basic_set& part) { found = found || divides_parameter(part, position); });
+    if (found) return true;
+  }
+  return false;
+}
+
+/// The largest power of two up to largest_multiple of which the number of values from \p min to the last of \p values, { [x] }, is a multiple
+/// whatever symbolic sizes are. Sizes that no quotient rounds have none but 1.
+std::int64_t known_multiple(const isl::set& values, std::int64_t min) {
+  bool rounds = false;
+  values.foreach_basic_set(
+      [&](const isl::basic_set& part) { rounds = rounds || isl_basic_set_dim(part.get(), isl_dim_div) > 0; });
+  std::int64_t result = 1;
+  if (!rounds) return result;
+  const auto last = values.lexmax();
+  const auto is_multiple = [&](std::int64_t size) {
+    return last.is_subset(isl::set(values.ctx(), str("{ [x] : (x + ", 1 - min, ") mod ", size, " = 0 }")));
+  };
+  while (result < largest_multiple && is_multiple(2 * result)) result *= 2;
+  return result;
+}
+
+/// { [x] }: the values of dimension \p i of \p domain.
+isl::set values_of(const isl::set& domain, int i) {
   const auto rank = static_cast<unsigned>(dimensions(domain)), dimension = static_cast<unsigned>(i);
   auto one = call(domain.ctx(), isl_set_project_out, domain.copy(), isl_dim_set, dimension + 1, rank - dimension - 1);
-  one = call(domain.ctx(), isl_set_project_out, one.release(), isl_dim_set, 0u, dimension);
+  return call(domain.ctx(), isl_set_project_out, one.release(), isl_dim_set, 0u, dimension);
+}
+
+/// As Interval says of dimension \p i of \p domain, whose values go from \p min to \p max.
+Interval interval(const isl::set& domain, int i, std::int64_t min, std::int64_t max) {
+  Interval result{min, max};
+  if (!has_sizes(domain) || domain.is_empty()) return result;
+  const auto one = values_of(domain, i);
   const auto own = call(domain.ctx(), isl_set_gist_params, one.copy(), one.params().release());
-  return involves_sizes(own);
+  result.symbolic = involves_sizes(call(own.ctx(), isl_set_compute_divs, own.copy()));
+  if (result.symbolic) result.multiple = known_multiple(call(one.ctx(), isl_set_reset_tuple_id, one.copy()), min);
+  return result;
 }
 
 }  // namespace
@@ -274,7 +310,8 @@ namespace {
 
 /// The box of \p domain where its constraints are bounds of one dimension each, which takes no integer program.
 std::optional<std::vector<Interval>> box_as_written(const isl::set& domain) {
-  const auto bounds = has_sizes(domain) ? std::nullopt : stated_bounds(domain);
+  if (has_sizes(domain)) return symbolic_box_as_written(domain);
+  const auto bounds = stated_bounds(domain);
   if (!bounds) return std::nullopt;
   std::vector<Interval> result;
   for (const auto& [min, max] : *bounds) result.push_back({min, max});
@@ -288,8 +325,15 @@ std::vector<Interval> box(const isl::set& domain) {
   std::vector<Interval> result(dimensions(domain));
   if (domain.is_empty()) return result;
   for (int i = 0; i < dimensions(domain); ++i)
-    result[i] = {domain.dim_min_val(i).num_si(), domain.dim_max_val(i).num_si(), is_symbolic(domain, i)};
+    result[i] = interval(domain, i, domain.dim_min_val(i).num_si(), domain.dim_max_val(i).num_si());
   return result;
+}
+
+std::int64_t least_extent(const isl::set& domain, int i) {
+  if (domain.is_empty()) return 0;
+  const auto least = domain.dim_min_val(i).num_si();
+  const auto last = has_sizes(domain) ? values_of(domain, i).lexmax().dim_min_val(0) : domain.dim_max_val(i);
+  return last.num_si() - least + 1;
 }
 
 std::int64_t instance_count(const isl::set& domain) {

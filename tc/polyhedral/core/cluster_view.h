@@ -13,11 +13,14 @@ namespace tc::polyhedral {
 /// The integers from \p min to \p max; none where \p max is less.
 struct Interval {
   std::int64_t min = 0, max = -1;
-  bool symbolic = false;  ///< symbolic sizes decide which of them there are in a run
+  bool symbolic = false;      ///< symbolic sizes decide which of them there are in a run
+  std::int64_t multiple = 1;  ///< a power of two of which their number is a multiple in every run, if it is `symbolic`
   /// Number of integers in it.
   std::int64_t extent() const { return max - min + 1; }
   /// Is their number a multiple of \p size in every run?
-  bool is_multiple_of(std::int64_t size) const { return size == 1 || (!symbolic && extent() % size == 0); }
+  bool is_multiple_of(std::int64_t size) const {
+    return size == 1 || (extent() % size == 0 && (!symbolic || multiple % size == 0));
+  }
 };
 
 /// A band member above a statement, below the cluster's outer band.
@@ -87,8 +90,12 @@ Interval values(const isl::union_pw_aff& function, const isl::union_set& domain)
 /// nothing where that is not affine in them.
 std::optional<std::string> extent_text(const Interval& range, const isl::union_pw_aff& function,
                                        const isl::union_set& domain);
+/// Interval::multiple ends here: no tile is larger.
+inline constexpr std::int64_t largest_multiple = 256;
 /// The box of \p domain.
 std::vector<Interval> box(const isl::set& domain);
+/// How many values dimension \p i of \p domain takes from its least one on, in the runs with the fewest; of a box.
+std::int64_t least_extent(const isl::set& domain, int i);
 /// How many instances a statement of \p domain has, which is a box; at most `most_counted`.
 std::int64_t instance_count(const isl::set& domain);
 /// Elements in memory from one iteration of dimension \p iterator to the next; `unknown_stride` where that is no

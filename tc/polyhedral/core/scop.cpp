@@ -92,6 +92,14 @@ class ProgramOrder {
 
 }  // namespace
 
+bool has_rows_of(const Tensor& tensor, std::int64_t elements) {
+  for (std::size_t d = 0; d < tensor.strides.size(); ++d) {
+    const bool is_told = d < tensor.stride_variables.size() && !tensor.stride_variables[d].empty();
+    if (tensor.strides[d] != 1 && (is_told || tensor.strides[d] % elements != 0)) return false;
+  }
+  return tensor.aligned;
+}
+
 std::string size_parameter(const std::string& name) { return size_prefix + name; }
 bool is_size_parameter(const std::string& parameter) { return parameter.starts_with(size_prefix); }
 std::string size_of_parameter(const std::string& parameter) { return parameter.substr(size_prefix.size()); }

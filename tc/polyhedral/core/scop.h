@@ -102,6 +102,9 @@ struct Tensor {
   std::vector<std::string> stride_variables = {};
 };
 
+/// Do all elements of \p tensor whose innermost index is its least one lie at multiples of \p elements of these, in every run?
+bool has_rows_of(const Tensor& tensor, std::int64_t elements);
+
 /// The parameter that is the symbolic size \p name: "size_N".
 std::string size_parameter(const std::string& name);
 /// Is \p parameter a symbolic size?

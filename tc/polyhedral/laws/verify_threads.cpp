@@ -12,10 +12,11 @@
 namespace tc::polyhedral {
 namespace {
 
-/// { instance -> [coordinates] }: all threads that run the instances of \p set.
+/// { instance -> [coordinates] }: all threads that run the instances of \p set; symbolic sizes stay parameters.
 isl::map runners(const Scop& scop, const isl::set& set) {
   auto map = call(scop.ctx(), isl_map_from_domain, set.intersect_params(parameter_bounds(scop)).release());
   for (const auto& parameter : scop.parameters) {
+    if (is_size_parameter(parameter.name)) continue;
     auto out = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out));
     auto position = isl_map_find_dim_by_name(map.get(), isl_dim_param, parameter.name.c_str());
     map = call(map.ctx(), isl_map_move_dims, map.copy(), isl_dim_out, out, isl_dim_param,

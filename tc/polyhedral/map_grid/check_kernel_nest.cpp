@@ -294,6 +294,8 @@ class KernelNestCheck {
     if (readers_.count(number) == 0)
       fail("copies", "nothing is copied: a line 'copy ... to shared memory' above the branches says what");
     const auto range = box(statement(number).domain)[static_cast<std::size_t>(index.number)];
+    if (range.symbolic && least_extent(statement(number).domain, index.number) <= (loop.slots - 2) * loop.digit.step)
+      fail("copies", str("in some runs the reduction has too few blocks for ", loop.slots, " slots"));
     if (range.min % loop.digit.step != 0)
       fail("copies",
            str("the reduction starts at ", range.min, ", which is not where a block of ", loop.digit.step, " starts"));

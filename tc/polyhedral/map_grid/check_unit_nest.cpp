@@ -107,13 +107,14 @@ class UnitCheck {
       return iterator >= 0 && box(domain)[static_cast<std::size_t>(iterator)].min == 0;
     };
     const auto is_whole = [&](int iterator, const UnitMember& one, std::int64_t size, std::int64_t of_warp) {
-      return starts_at_0(iterator) && one.extent % one.tile == 0 && one.tile % (one.warp * one.warps) == 0 &&
-             one.warp * one.warps % size == 0 && one.warp % of_warp == 0;
+      return starts_at_0(iterator) && box(domain)[static_cast<std::size_t>(iterator)].is_multiple_of(one.tile) &&
+             one.tile % (one.warp * one.warps) == 0 && one.warp * one.warps % size == 0 && one.warp % of_warp == 0;
     };
     const auto of_warp = unit.from_shared ? unit_rows_of_warp : unit.rows;
     const auto steps = blocks()->digit.step;
-    const bool whole_steps =
-        starts_at_0(iterators.steps) && space_.extent(blocks()->digit.index) % steps == 0 && steps % unit.steps == 0;
+    const bool whole_steps = starts_at_0(iterators.steps) &&
+                             box(domain)[static_cast<std::size_t>(iterators.steps)].is_multiple_of(steps) &&
+                             steps % unit.steps == 0;
     if (!is_whole(iterators.rows, member(rows()->digit.index), unit.rows, of_warp) ||
         !is_whole(iterators.columns, member(columns()->digit.index), unit.columns, unit.columns) || !whole_steps)
       fail(str("sizes are multiples of the tiles of blocks, warps and the unit, ", unit.rows, " rows, ", unit.columns,

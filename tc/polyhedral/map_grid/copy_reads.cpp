@@ -256,7 +256,19 @@ class Copy {
       elements = call(elements.ctx(), isl_set_lower_bound_si, elements.copy(), isl_dim_set, d, bounds[d].min);
       elements = call(elements.ctx(), isl_set_upper_bound_si, elements.copy(), isl_dim_set, d, bounds[d].max);
     }
+    if (!scop_.sizes.is_null()) {
+      const auto& existing = scop_.tensor(range_name(read.relation)).elements;
+      if (!existing.is_null()) elements = elements.intersect(existing);
+      whole = whole.intersect(served_tiles(image));
+    }
     return whole.intersect(elements.preimage(memory)).coalesce();
+  }
+  /// The instances of the copy in tiles that have a reader: \p image tells which of them serves it.
+  isl::set served_tiles(const isl::map& image) const {
+    const auto first = static_cast<unsigned>(dimensions_.size());
+    const auto served = reader_.domain.apply(image);
+    auto result = call(served.ctx(), isl_set_eliminate, served.copy(), isl_dim_set, 0u, first);
+    return call(served.ctx(), isl_set_coalesce, result.release());
   }
   isl::set tiles(const std::string& id) const {
     std::vector<std::string> bounds;

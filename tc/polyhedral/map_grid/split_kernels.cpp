@@ -38,7 +38,12 @@ std::vector<Scop> split_kernels(const Scop& scop) {
   auto used = uses(scop, clusters);
   std::vector<Scop> result;
   for (int i = 0; i < static_cast<int>(clusters.size()); ++i) {
-    Scop part{.context = scop.context, .statements = {}, .tensors = scop.tensors, .schedule = {}};
+    Scop part{.context = scop.context,
+              .statements = {},
+              .tensors = scop.tensors,
+              .schedule = {},
+              .parameters = scop.parameters,
+              .sizes = scop.sizes};
     auto node = node_at(scop.schedule, clusters[i].path);
     auto ids = statement_ids(node);
     for (const auto& statement : scop.statements)

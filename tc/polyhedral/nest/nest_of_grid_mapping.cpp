@@ -57,7 +57,7 @@ class NestOfGridMapping {
     const auto count = ceil_div(extent, tile);
     const NestIndex index{-1, member};
     if (count > 1) {
-      has_partial_tiles_ = has_partial_tiles_ || extent % tile != 0;
+      has_partial_tiles_ = has_partial_tiles_ || !space_.members[number].is_multiple_of(tile);
       auto loop = loop_over(index, 0, tile);
       const auto most = choice.grid < 0 ? 1 : mapping_.grid[static_cast<std::size_t>(choice.grid)];
       if (most > 1) {

@@ -33,8 +33,10 @@ MemberTiles tile_members(const isl::schedule_node& band, const ClusterView& view
   for (const auto& step : nest.trunk) {
     if (std::holds_alternative<NestSeparate>(step.what))
       for (std::size_t m = 0; m < members.size(); ++m) {
-        const auto tile = result.points[m].extent(), extent = view.members[m].extent();
-        if (!begins[m].empty() && extent % tile != 0) result.full.push_back(str(begins[m], "+", tile, "<=", extent));
+        const auto tile = result.points[m].extent();
+        if (begins[m].empty() || view.members[m].is_multiple_of(tile)) continue;
+        if (const auto end = extent_text(view.members[m], members[m], domain))
+          result.full.push_back(str(begins[m], "+", tile, "<=", *end));
       }
     const auto* loop = std::get_if<NestLoop>(&step.what);
     if (!loop) continue;

@@ -52,6 +52,8 @@ bool is_aligned(const Scop& scop, const std::vector<Interval>& box, const Access
   if (!tensor.aligned && run > 1) return false;
   std::int64_t corner = 0;
   for (std::size_t d = 0; d < tensor.extent.size(); ++d) {
+    const bool is_told = d < tensor.stride_variables.size() && !tensor.stride_variables[d].empty();
+    if (is_told && tensor.extent[d] > 1 && run > 1) return false;
     if (tensor.strides[d] % run == 0) continue;
     if (begins_blocks(access, static_cast<int>(d), iterator, run)) continue;
     auto index = polyhedral::affine_subscript(access, static_cast<int>(d));

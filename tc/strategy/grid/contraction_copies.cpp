@@ -66,15 +66,14 @@ polyhedral::GridBlocks reduction_blocks(const ContractionView& view) {
 /// Do rows of the tensor start at multiples of \p elements?
 bool is_aligned_row(const ContractionView& view, const Access& access, int along, std::int64_t elements) {
   if (!access.exact) return is_aligned(view.scop, view.update(), access, along, elements);
-  const auto& tensor = view.scop.tensor(polyhedral::range_name(access.relation));
-  return tensor.aligned && std::all_of(tensor.strides.begin(), tensor.strides.end(),
-                                       [&](auto stride) { return stride == 1 || stride % elements == 0; });
+  return has_rows_of(view.scop.tensor(polyhedral::range_name(access.relation)), elements);
 }
 
 /// Does the copy read \p elements at once along iterator \p j?
 bool reads_at_once(const ContractionView& view, const GridClusterMapping& mapping, const Access& access, int j,
                    std::int64_t elements) {
-  bool whole = view.extent(j) % elements == 0 && tile(view, mapping, j) % elements == 0 && view.ranges.at(j).min == 0;
+  bool whole = view.ranges.at(j).is_multiple_of(elements) && tile(view, mapping, j) % elements == 0 &&
+               view.ranges.at(j).min == 0;
   return whole && polyhedral::known_stride(view.scop, access, j) == 1 && is_aligned_row(view, access, j, elements);
 }
 
@@ -110,7 +109,7 @@ bool are_whole(const ContractionView& view, const GridClusterMapping& mapping) {
     if (!read.exact && !view.update().domain.is_subset(read.relation.domain())) return false;
     return std::all_of(index.begin(), index.end(), [](const auto& dimension) { return dimension.iterator >= 0; });
   };
-  return !mapping.separate && view.extent(mapping.blocks.iterator) % mapping.blocks.size == 0 &&
+  return !mapping.separate && view.ranges.at(mapping.blocks.iterator).is_multiple_of(mapping.blocks.size) &&
          std::all_of(mapping.copies.begin(), mapping.copies.end(), is_box);
 }
 
@@ -203,6 +202,7 @@ GridClusterMapping choose_slots(const ContractionView& view, const GridClusterMa
   bool asynchronous = std::any_of(result.copies.begin(), result.copies.end(),
                                   [](const GridCopy& copy) { return copy.way == GridCopy::Way::Asynchronous; });
   if (!asynchronous) wish = std::min<std::int64_t>(wish, 2);
+  while (wish > 1 && !view.fills(wish, blocks.iterator, blocks.size)) --wish;
   while (wish > 1 && shared_bytes(view, result, wish) > result.shared_bytes) --wish;
   blocks.slots = static_cast<int>(std::max<std::int64_t>(wish, 1));
   return result;

@@ -87,6 +87,10 @@ std::optional<ContractionView> find_contraction(const Scop& scop, const ClusterV
   if (!is_plain(view)) return std::nullopt;
   for (const auto& loop : entry->inner) view.reduced.push_back(loop.iterator);
   if (view.reduced.size() > 1 && has_fixed_order(scop, view.update(), options)) return std::nullopt;
+  for (int i = 0; i < static_cast<int>(view.ranges.size()); ++i) {
+    const auto& range = view.ranges[static_cast<std::size_t>(i)];
+    view.fewest.push_back(range.symbolic ? polyhedral::least_extent(view.update().domain, i) : range.extent());
+  }
   view.columns = find_columns(view);
   if (view.columns < 0) return std::nullopt;
   view.rows = find_rows(view);

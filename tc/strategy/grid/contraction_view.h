@@ -23,11 +23,16 @@ struct ContractionView {
   std::vector<polyhedral::Interval> ranges;   ///< of the update's iterators
   std::vector<int> reduced;                   ///< iterators of its own loops
   int rows = -1, columns = -1;                ///< members
+  std::vector<std::int64_t> fewest = {};      ///< of each iterator, its values in the runs with the fewest
 
   const polyhedral::Statement& update() const { return scop.statement(entry.id); }
   int reads() const { return static_cast<int>(update().reads.size()); }
   int iterator(int member) const { return entry.outer[member]; }
   std::int64_t extent(int iterator) const { return ranges.at(iterator).extent(); }
+  /// Has the loop over \p iterator enough blocks of \p size in every run that copies run ahead in so many \p slots?
+  bool fills(std::int64_t slots, int iterator, std::int64_t size) const {
+    return fewest.at(static_cast<std::size_t>(iterator)) > (slots - 2) * size;
+  }
   std::int64_t member_extent(int member) const { return cluster.members[member].extent(); }
 
   /// Does \p read stand in the subscripts of another one?

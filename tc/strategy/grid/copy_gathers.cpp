@@ -100,7 +100,7 @@ class GatherCopies {
   bool has_partial_vectors(int read) const {
     for (std::size_t i = 0; i < entry_.outer.size() && i < mapping_.members.size(); ++i)
       if (mapping_.others.vector && contains(iterators(read), entry_.outer[i]) &&
-          extent(entry_.outer[i]) % mapping_.members[i].threads.run != 0)
+          !ranges_[entry_.outer[i]].is_multiple_of(mapping_.members[i].threads.run))
         return true;
     return false;
   }
@@ -151,7 +151,7 @@ class GatherCopies {
     result.contiguous = contains(iterators(read), x) ? x : along;
     if (along < 0) return result;
     auto run = access_run(scop_, statement_, statement_.reads[read], along);
-    bool whole = extent(along) % run == 0 && tile(along) % run == 0 && ranges_[along].min % run == 0;
+    bool whole = ranges_[along].is_multiple_of(run) && tile(along) % run == 0 && ranges_[along].min % run == 0;
     if (run == 1 || !whole || !mapping_.others.vector) return result;
     result.run_along = along;
     result.vector = run;

@@ -89,8 +89,8 @@ bool is_wasteful(const GridClusterMapping& mapping, const ClusterView& cluster) 
 
 /// \p view with other options.
 ContractionView with_options(const ContractionView& view, const MappingOptions& options) {
-  return {view.scop,   view.cluster, view.limits, options,     view.entry,
-          view.ranges, view.reduced, view.rows,   view.columns};
+  return {view.scop,   view.cluster, view.limits, options,      view.entry,
+          view.ranges, view.reduced, view.rows,   view.columns, view.fewest};
 }
 
 /// Those that copy most operands: what threads read one by one keeps them waiting.

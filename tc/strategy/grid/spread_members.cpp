@@ -30,7 +30,9 @@ std::int64_t member_run(const Scop& scop, const ClusterView& cluster, int x, con
   for (const auto& entry : cluster.statements)
     run = std::min(run, entry.outer[x] < 0 ? 1 : vector_run(scop, scop.statement(entry.id), entry.outer[x]));
   auto tile = asked_tile(cluster, static_cast<std::size_t>(x), options);
-  bool fits = cluster.members[x].extent() >= 2 * run && (tile == 0 || (tile >= 2 * run && tile % run == 0));
+  bool fits = cluster.members[x].extent() >= 2 * run &&
+              (!cluster.members[x].symbolic || cluster.members[x].is_multiple_of(run)) &&
+              (tile == 0 || (tile >= 2 * run && tile % run == 0));
   return fits ? run : 1;
 }
 

@@ -37,7 +37,7 @@ std::int64_t tile_count(const polyhedral::GridClusterMapping& mapping, const pol
 
 bool has_partial_tiles(const polyhedral::GridClusterMapping& mapping, const polyhedral::ClusterView& cluster) {
   for (std::size_t i = 0; i < cluster.members.size(); ++i)
-    if (auto tile = mapping.members[i].tile; tile > 1 && cluster.members[i].extent() % tile != 0) return true;
+    if (auto tile = mapping.members[i].tile; tile > 1 && !cluster.members[i].is_multiple_of(tile)) return true;
   return false;
 }
 

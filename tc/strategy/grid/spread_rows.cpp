@@ -27,7 +27,7 @@ bool reduces(const polyhedral::Statement& statement, int iterator) {
 std::int64_t row_run(const Scop& scop, const polyhedral::Statement& statement, int iterator) {
   auto run = vector_run(scop, statement, iterator);
   auto range = polyhedral::box(statement.domain).at(iterator);
-  return range.min % run == 0 && range.extent() % run == 0 ? run : 1;
+  return range.min % run == 0 && range.is_multiple_of(run) ? run : 1;
 }
 
 /// The loops of \p entry that are spread, those of x by \p run; \p block grows to what they need.

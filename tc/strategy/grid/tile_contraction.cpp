@@ -72,18 +72,19 @@ void give_to_warps(const ContractionView& view, const ProductTile& each, GridClu
 /// A mapping of \p view with the tile of a block in which each thread has \p each.
 GridClusterMapping tiled(const ContractionView& view, const ProductTile& each) {
   GridClusterMapping result;
-  auto rows = view.member_extent(view.rows), columns = view.member_extent(view.columns);
   auto tile_rows = each.threads_along_rows * each.rows, tile_columns = each.threads_along_columns * each.columns;
   result.members.assign(view.cluster.members.size(), {1, -1, {}});
   result.members[view.rows] = {tile_rows, -1, {1, run_of(each.rows)}};
   result.members[view.columns] = {tile_columns, -1, {0, run_of(each.columns)}};
   result.block = {each.threads_along_columns, each.threads_along_rows, 1};
   if (each.in_warps) give_to_warps(view, each, result);
-  result.separate = rows % tile_rows != 0 || columns % tile_columns != 0;
+  const auto& members = view.cluster.members;
+  result.separate =
+      !members[view.rows].is_multiple_of(tile_rows) || !members[view.columns].is_multiple_of(tile_columns);
   result.others = {"", {}};
   result.others.tile = result.others.unroll = true;
-  result.others.vector =
-      run_of(each.columns) == 4 && view.options.vectorise && columns % 4 == 0 && writes_vectors(view);
+  result.others.vector = run_of(each.columns) == 4 && view.options.vectorise &&
+                         members[view.columns].is_multiple_of(4) && writes_vectors(view);
   auto type = view.scop.tensor(polyhedral::range_name(view.update().write.relation)).type;
   auto registers = each.rows * each.columns * own_registers * ceil_div(byte_size(type), 4);
   bool fits_twice =

@@ -208,7 +208,7 @@ class Tiler {
     const auto ranges = polyhedral::box(one.domain);
     const auto is_whole = [&](int iterator, std::int64_t size) {
       const auto& range = ranges[static_cast<std::size_t>(iterator)];
-      return range.min == 0 && range.extent() % size == 0;
+      return range.min == 0 && range.is_multiple_of(size);
     };
     const bool fits = rows % unit->rows == 0 && tile.steps % unit->steps == 0 && blocks_of(s, tile) > 1;
     return fits && is_whole(entry(s).outer[static_cast<std::size_t>(rows_)], rows * tile.warps) &&
@@ -228,10 +228,11 @@ class Tiler {
     return ceil_div(space_.extent({s, products_[static_cast<std::size_t>(s)]}), tile.steps);
   }
 
-  /// Does each instance of statement number \p s read? Waits count the copies of all blocks, and a block that nothing reads has none.
+  /// Does each instance of statement number \p s read? Waits count the copies of all blocks, and a block that nothing reads has none. If
+  /// sizes are symbolic, not all blocks are there in each run.
   bool reads_always(int s, int read) const {
     const auto& one = statement(s);
-    return one.domain.is_subset(one.reads[static_cast<std::size_t>(read)].relation.domain());
+    return scop_.sizes.is_null() && one.domain.is_subset(one.reads[static_cast<std::size_t>(read)].relation.domain());
   }
 
   /// The iterator along which neighbours in memory are read; -1 without one.

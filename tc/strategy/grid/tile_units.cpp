@@ -31,10 +31,13 @@ bool is_whole(const MatrixUnit& unit, const UnitTile& tile) {
 }
 
 bool divides(const ContractionView& view, const UnitTile& tile) {
-  return view.member_extent(view.rows) % (tile.rows * tile.warp_rows) == 0 &&
-         view.member_extent(view.columns) % (tile.columns * tile.warp_columns) == 0 &&
-         view.extent(view.reduced.front()) % tile.block == 0 && view.ranges.at(view.reduced.front()).min == 0 &&
-         view.extent(view.reduced.front()) >= tile.slots * tile.block;
+  const auto& members = view.cluster.members;
+  return members[view.rows].is_multiple_of(tile.rows * tile.warp_rows) &&
+         members[view.columns].is_multiple_of(tile.columns * tile.warp_columns) &&
+         view.ranges.at(view.reduced.front()).is_multiple_of(tile.block) &&
+         view.ranges.at(view.reduced.front()).min == 0 &&
+         view.extent(view.reduced.front()) >= tile.slots * tile.block &&
+         view.fills(tile.slots, view.reduced.front(), tile.block);
 }
 
 polyhedral::GridStatement by_unit(const ContractionView& view, const MatrixUnit& unit) {
