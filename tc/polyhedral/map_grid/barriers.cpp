@@ -73,9 +73,11 @@ class Inserter {
   /// The node \p node with barriers below it and after it. \p open: the pairs that no loop above tells apart; \p
   /// carried: those of which the loops directly above run the first in an earlier iteration than the second.
   schedule_node visit(const schedule_node& node, const isl::union_map& open, const isl::union_map& carried) {
-    if (is_thread(node) || node.isa<isl::schedule_node_leaf>())
-      return carried.is_empty() ? node
-                                : add(node, needs_block(carried) ? block_barrier : warp_barrier, iterations_at(node));
+    if (is_thread(node) || node.isa<isl::schedule_node_leaf>()) {
+      const auto threads = related_threads(carried, where_);
+      return is_of_one(threads) ? node
+                                : add(node, needs_block(threads) ? block_barrier : warp_barrier, iterations_at(node));
+    }
     if (node.isa<isl::schedule_node_band>()) {
       auto members = node.as<isl::schedule_node_band>().partial_schedule();
       auto equal = at_equal(open, members);
@@ -142,8 +144,9 @@ class Inserter {
     std::vector<Arc> block, warp;
     auto note = [&](const isl::union_map& pairs, int i, int j, int length) {
       auto between = pairs.intersect_domain(filters[i]).intersect_range(filters[j]);
-      if (between.is_empty()) return;
-      (needs_block(between) ? block : warp).push_back({i, length});
+      const auto threads = related_threads(between, where_);
+      if (is_of_one(threads)) return;
+      (needs_block(threads) ? block : warp).push_back({i, length});
     };
     for (int i = 0; i < count; ++i)
       for (int j = 0; j < count; ++j) {
@@ -157,10 +160,12 @@ class Inserter {
     return {chosen, hit(warp, count)};
   }
 
-  /// Are threads of different warps among \p pairs?
-  bool needs_block(const isl::union_map& pairs) const {
-    return !related_threads(pairs, where_).is_disjoint(other_warps_);
+  /// Has each of \p threads, pairs, one thread on both sides?
+  static bool is_of_one(const isl::union_map& threads) {
+    return threads.is_subset(call(threads.ctx(), isl_union_set_identity, threads.domain().release()));
   }
+  /// Are threads of different warps among \p threads, pairs?
+  bool needs_block(const isl::union_map& threads) const { return !threads.is_disjoint(other_warps_.to_union_map()); }
 
   /// The iterations of the loops above \p node.
   static isl::set iterations_at(const schedule_node& node) {
@@ -225,7 +230,8 @@ bool is_synchronisation(const std::string& id) { return !function_of_synchronisa
 Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block,
                      std::int64_t warp_size, const Synchronisation& behind) {
   bool alone = block == std::array<std::int64_t, 3>{1, 1, 1};
-  auto pairs = alone ? isl::union_map::empty(scop.ctx()) : across_threads(conflicts(scop, Sharing::Block), where);
+  // Pairs of one thread stay among them until threads are asked for: isl would split what it has to order.
+  auto pairs = alone ? isl::union_map::empty(scop.ctx()) : within_blocks(conflicts(scop, Sharing::Block), where);
   if (pairs.is_empty() && behind.empty()) return scop;
   auto other_warps = threads_of_other_warps(scop.ctx(), block, warp_size);
   auto result = scop;
