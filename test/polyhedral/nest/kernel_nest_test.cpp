@@ -250,7 +250,7 @@ TEST_F(UnitNestTest, LawsAreNamed) {
   EXPECT_ERROR(edited({{"m%64/32 on thread.y", "m%64/32 on thread.x"}}), OptionsError,
                "'threads': loops over two indices are along one dimension of the block");
   EXPECT_ERROR(edited({{"      copy B of U to shared memory along n, 8 of n at once, asynchronous\n", ""}}),
-               OptionsError, "breaks the law 'unit': it reads copies of both operands");
+               OptionsError, "breaks the law 'unit': it reads both operands from shared memory");
   const auto refused = [&](const GridClusterMapping& mapping, const GridLimits& limits) {
     std::string message;
     const auto space = kernel_nest_space(scop_, cluster_);
