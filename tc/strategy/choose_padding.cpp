@@ -37,7 +37,7 @@ class PaddingChooser {
   PaddedProduct choose() const {
     PaddedProduct result{statement_.id, multiples(), {}};
     if (!is_worth_it(result.multiples)) return result;
-    const bool any = !is_aligned(0) || !is_aligned(1) || (has_unit() && !is_whole(result.multiples));
+    const bool any = !is_aligned(0) || !is_aligned(1) || ((has_unit() || is_symbolic()) && !is_whole(result.multiples));
     for (int read = 0; any && read < 2; ++read)
       if (!is_aligned(read) || changes(read, result.multiples)) result.reads.push_back(read);
     return result;
@@ -68,6 +68,10 @@ class PaddingChooser {
     return limits_.matrix_units && type(0) == type(1) && matrix_unit_for(type(0), sum);
   }
 
+  /// Do runs choose one of its sizes? Copies run ahead only where all tiles are full.
+  bool is_symbolic() const {
+    return std::any_of(ranges_.begin(), ranges_.end(), [](const auto& range) { return range.symbolic; });
+  }
   bool is_whole(const std::vector<std::int64_t>& multiples) const {
     for (std::size_t i = 0; i < extents_.size(); ++i)
       if (!ranges_[i].is_multiple_of(std::min(multiples[i], least_side))) return false;
