@@ -221,7 +221,7 @@ def content_of_a_run():
         "sections": {"prelude": {"status": "failed", "seconds": 3, "text": "WRONG tc_div"}},
         "overhead": {"rows": [{"case": "T.mm(A, B)", "status": "ok", "host": spread(7e-6)}]},
         "sgemm": {"rows": [row], **rate}, "memory": {"rows": [copy], **rate}, "paper": {"rows": [small, lookup], **rate}, "conv": {"rows": [died], **rate},
-        "gemm": {"rows": [product], **rate}, "odd": {"rows": [odd, whole], **rate}, "libraries": {"rows": []},
+        "gemm": {"rows": [product], **rate}, "odd": {"rows": [odd, whole], **rate}, "libraries": {"rows": []}, "attention": {"rows": []},
     }
 
 
