@@ -22,7 +22,7 @@ class ChooseGridFusion final : public polyhedral::FusionCriterion {
 
   bool pays(const polyhedral::ClusterView& fused, const polyhedral::ClusterView& earlier,
             const polyhedral::ClusterView& later) const override;
-  /// Another kernel reads what the caches of multiprocessors have no more.
+  /// No: another kernel does not find a temporary in the cache of a multiprocessor.
   bool fits_caches(std::int64_t) const override { return false; }
 
  private:
