@@ -64,7 +64,7 @@ Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vecto
     auto box = footprint_box(result, subtree, cluster, tensor.name);
     if (!box) continue;
     auto buffer = local_buffer(result, subtree, cluster, tensor, *box, first_lanes);
-    bool must = tensor.combined || box->circular || contains(always, tensor.name);
+    bool must = tensor.combined || box->is_circular() || contains(always, tensor.name);
     if (!must && bytes_of(buffer) > bytes) continue;
     if (!must) bytes -= bytes_of(buffer);
     result = with_buffer(result, *box, buffer);
@@ -81,12 +81,7 @@ std::optional<Contracted> contract_one(const Scop& scop, const std::vector<int>&
   if (!box) return std::nullopt;
   FirstLanes first_lanes(subtree);
   const auto buffer = local_buffer(scop, subtree, {}, scop.tensor(tensor), *box, first_lanes);
-  const auto takes_turns = [&] {
-    for (std::size_t d = 0; d < box->extent.size(); ++d)
-      if (box->extent[d] > 1 && box->extent[d] < box->elements_along[d]) return true;
-    return false;
-  };
-  return Contracted{allocated(with_buffer(scop, *box, buffer), {buffer.name}, inside), takes_turns()};
+  return Contracted{allocated(with_buffer(scop, *box, buffer), {buffer.name}, inside), box->takes_turns()};
 }
 
 }  // namespace tc::polyhedral

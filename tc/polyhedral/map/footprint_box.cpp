@@ -50,7 +50,6 @@ std::optional<FootprintBox> footprint_box(const Scop& scop, const Subtree& subtr
   std::vector<std::int64_t> extent;
   for (const auto& size : elements(box.size().list())) extent.push_back(size.num_si());
   FootprintBox result{in_each_run, box.offset(), buffer_slots(scop, subtree, tensor, extent), extent};
-  result.circular = result.extent != extent;
   const auto place = place_of(result, extent);
   for_each_access(scop, subtree, tensor, [&](const AccessPlace& at, const Statement& statement, const Access& access) {
     result.places.emplace(at, placed(subtree, statement, access, place));

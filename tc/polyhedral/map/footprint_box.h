@@ -17,9 +17,17 @@ struct FootprintBox {
   isl::map elements;  ///< [prefix] -> T[x]
   isl::multi_aff offset;
   std::vector<std::int64_t> extent;
-  std::vector<std::int64_t> elements_along = {};
-  bool circular = false;  ///< fewer places than elements along some dimension (buffer_slots.h)
+  std::vector<std::int64_t> touched = {};                ///< elements along each dimension: at least as many as places
   std::map<AccessPlace, isl::pw_multi_aff> places = {};  ///< S[i] -> T[(x - offset) mod extent], for every access
+
+  /// Are there fewer places than elements along some dimension (buffer_slots.h)?
+  bool is_circular() const { return extent != touched; }
+  /// Do iterations use several places in turn?
+  bool takes_turns() const {
+    for (std::size_t d = 0; d < extent.size(); ++d)
+      if (extent[d] > 1 && extent[d] < touched[d]) return true;
+    return false;
+  }
 };
 
 /// The footprint of \p tensor below \p subtree, with room for the lanes of vector loads that \p cluster makes, whether a

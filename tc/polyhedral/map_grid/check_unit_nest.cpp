@@ -133,8 +133,7 @@ class UnitCheck {
     const auto& name = range_name(scop_.statement(branch_.statement).reads[static_cast<std::size_t>(read)].relation);
     return std::any_of(nest_.trunk.begin(), nest_.trunk.end(), [&](const auto& step) {
       const auto* keep = std::get_if<NestKeep>(&step.what);
-      return keep && keep->is_temporary && keep->tensor == name && scop_.has_tensor(name) &&
-             !scop_.tensor(name).live_in;
+      return keep && keep->is_temporary && keep->tensor == name && !scop_.tensor(name).live_in;
     });
   }
 
