@@ -23,11 +23,8 @@ constexpr int sizes_of_program = 5;
 std::optional<std::string> differs(const DeviceProgram& compiled, const engine::Function& function,
                                    const RandomProgram& program, const std::map<std::string, std::int64_t>& symbolic) {
   Arguments arguments;
-  auto inputs = arguments_of(program, false);
-  for (const auto& param : function.def.params) arguments.inputs.push_back(inputs.at(param.name));
   try {
-    for (const auto& info : engine::infer_output_tensor_info(function, arguments.input_specs()))
-      arguments.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape));
+    arguments = arguments_for(program, function);
   } catch (const ArgumentError&) {
     return std::nullopt;
   }

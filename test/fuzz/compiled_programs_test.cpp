@@ -23,11 +23,8 @@ namespace {
 std::optional<std::string> differs(const std::shared_ptr<const engine::Executable>& executable,
                                    const engine::Function& function, const RandomProgram& program) {
   Arguments arguments;
-  auto inputs = arguments_of(program, false);
-  for (const auto& param : function.def.params) arguments.inputs.push_back(inputs.at(param.name));
   try {
-    for (const auto& info : engine::infer_output_tensor_info(function, arguments.input_specs()))
-      arguments.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape));
+    arguments = arguments_for(program, function);
   } catch (const ArgumentError&) {
     return std::nullopt;
   }

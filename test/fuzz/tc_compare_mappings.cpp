@@ -115,11 +115,7 @@ std::string code(CompileState& state, std::size_t index) {
 
 std::string describe(const RandomProgram& program, const FuzzSetting& setting) {
   auto function = engine::define(program.text()).functions.back();
-  Arguments arguments;
-  auto inputs = arguments_of(program, setting.strided);
-  for (const auto& param : function->def.params) arguments.inputs.push_back(inputs.at(param.name));
-  for (const auto& info : engine::infer_output_tensor_info(*function, arguments.input_specs()))
-    arguments.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape, setting.strided));
+  auto arguments = arguments_for(program, *function, setting.strided);
   engine::CompileOptions options;
   options.target = Target::parse(setting.target);
   options.mapping = options::MappingOptions::parse(setting.options);

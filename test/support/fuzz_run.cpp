@@ -21,10 +21,7 @@ std::optional<std::string> check_program(const RandomProgram& program, const Fuz
   Arguments arguments;
   try {
     function = engine::define(program.text()).functions.back();
-    auto inputs = arguments_of(program, setting.strided);
-    for (const auto& param : function->def.params) arguments.inputs.push_back(inputs.at(param.name));
-    for (const auto& info : engine::infer_output_tensor_info(*function, arguments.input_specs()))
-      arguments.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape, setting.strided));
+    arguments = arguments_for(program, *function, setting.strided);
   } catch (const InternalError& error) {
     ran = true;
     return str("define fails: ", error.what());
@@ -65,6 +62,15 @@ void report(const RandomProgram& program, const FuzzSetting& setting, const Fuzz
 }
 
 }  // namespace
+
+Arguments arguments_for(const RandomProgram& program, const engine::Function& function, bool strided) {
+  Arguments result;
+  auto inputs = arguments_of(program, strided);
+  for (const auto& param : function.def.params) result.inputs.push_back(inputs.at(param.name));
+  for (const auto& info : engine::infer_output_tensor_info(function, result.input_specs()))
+    result.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape, strided));
+  return result;
+}
 
 void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of,
                    const FuzzCheck& check, RandomOptions options, std::uint64_t first) {

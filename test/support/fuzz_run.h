@@ -21,6 +21,10 @@ struct FuzzSetting {
 using FuzzCheck = std::function<std::optional<std::string>(const std::shared_ptr<const engine::Function>&, Arguments&,
                                                            const engine::CompileOptions&, const RandomProgram&)>;
 
+/// Random arguments of \p function, of the text of \p program: inputs, and the outputs that it infers for them. Throws as
+/// infer_output_tensor_info().
+Arguments arguments_for(const RandomProgram& program, const engine::Function& function, bool strided = false);
+
 /// Checks random programs, each with the setting that \p setting_of gives it, and fails the test with a reduced program
 /// for every one that \p check finds wrong. The environment chooses:
 ///
