@@ -168,7 +168,8 @@ def roll(function: Function, *tensors: Given, block: int = 128, target: Optional
     """A program equivalent to `function` for tensors like `tensors` (or specs), in which a maximum and sums of its exponentials are rolled.
 
     They are computed in one loop over blocks of `block` iterations, with a running maximum and sums that are corrected when it rises, so that
-    no temporary holds the values of all iterations: softmax(Q K^T) V keeps no matrix of scores. Raises ArgumentError with the reason if
+    no temporary holds the values of all iterations: softmax(Q K^T) V keeps no matrix of scores. Other sums of temporaries with more elements
+    than any output, as in the gradient of attention, have loops of their own, which compute these temporaries again. Raises ArgumentError with the reason if
     nothing can be rolled. See docs/derivation.md.
     """
     if not isinstance(function, Function):

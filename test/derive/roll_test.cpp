@@ -24,7 +24,7 @@ const std::string kAttention =
 /// A derivation whose steps are proved, also from the text of all alone.
 std::string proof_of(const std::string& text, std::int64_t block = 4) {
   const auto program = program_of(text);
-  const auto steps = derive::roll(program, block);
+  const auto steps = derive::roll(program, {block});
   EXPECT_EQ(derive::broken_step(program, steps), "") << text;
   EXPECT_EQ(steps.back().rule, "roll");
   auto proof = derive::derivation_text(program, steps);
@@ -41,7 +41,7 @@ std::string def(const std::string& body, const std::string& returns = "O", const
   return "def f(" + head + ") -> (" + returns + ") { " + body + " }";
 }
 std::string why_not(const std::string& body, const std::string& returns = "O") {
-  return refusal([&] { derive::roll(program_of(def(body, returns)), 4); });
+  return refusal([&] { derive::roll(program_of(def(body, returns)), {4}); });
 }
 
 TEST(Roll, AttentionInOneLoop) {
@@ -109,7 +109,7 @@ TEST(Roll, Refusals) {
   EXPECT_EQ(why_not(maximum + "O(n) +=! exp(S(n,j) - m(n)) where j in 0:5"), "'O' sums over another range than 'm'");
   EXPECT_EQ(why_not(maximum + "O(j) +=! exp(S(n,j) - m(n))"), "'O' sums over another range than 'm'");
   EXPECT_EQ(refusal([&] {
-              derive::roll(program_of(def("m(n) max=! S(n,j)  O(j) +=! exp(S(n,j) - m(n))", "O", "float(9,9) S")), 4);
+              derive::roll(program_of(def("m(n) max=! S(n,j)  O(j) +=! exp(S(n,j) - m(n))", "O", "float(9,9) S")), {4});
             }),
             "'O' sums over an index of 'm', not over the iterator of the maximum");
   EXPECT_EQ(why_not(maximum + "O(n) +=! exp(m(n) - S(n,j))"),
@@ -124,7 +124,7 @@ TEST(Roll, Refusals) {
             "'T' is read by 'O', too, and so needed as a whole");
   EXPECT_EQ(why_not("O(n) +=! exp(S(n,j))"), "there is no maximum over an iterator");
   EXPECT_EQ(why_not(maximum + "O(n) = m(n)"), "'O' reads 'm' and is no sum");
-  EXPECT_EQ(refusal([] { derive::roll(program_of(kAttention), 0); }), "a block has at least one iteration");
+  EXPECT_EQ(refusal([] { derive::roll(program_of(kAttention), {0}); }), "a block has at least one iteration");
 }
 
 /// Reads of 16 bits keep their values in sums of 32; what is rounded to 16 bits on the way does not.
@@ -161,7 +161,7 @@ TEST(Roll, SumsOfConvertedHalves) {
   EXPECT_EQ(refusal([&] {
               derive::roll(program_of(head + "float32(Q(n,k)) * float32(K(j,k))  P(n,j) = bfloat16(S(n,j))  m(n) max=! "
                                              "float32(P(n,j))  O(n) +=! exp(float32(P(n,j)) - m(n)) }"),
-                           5);
+                           {5});
             }).empty(),
             false);
 }
@@ -181,16 +181,59 @@ TEST(Roll, MasksAndBiases) {
 }
 
 TEST(Roll, EvenBlocksDivideTheRange) {
-  const auto even = [](int keys, std::int64_t most) {
-    return derive::even_block(program_of("def f(float(7," + std::to_string(keys) +
-                                         ") S) -> (O) { m(n) max=! S(n,j)  O(n) +=! exp(S(n,j) - m(n)) }"),
-                              most);
+  const derive::BlockSize even{64, true};
+  EXPECT_EQ(even.of(128), 64);
+  EXPECT_EQ(even.of(1000), 50);
+  EXPECT_EQ(even.of(197), 64) << "a prime number has no even block";
+  EXPECT_EQ(even.of(40), 40) << "all in one block";
+  EXPECT_EQ(derive::BlockSize{64}.of(1000), 64);
+}
+
+/// The gradient of attention: rows roll with the maximum, and the sums that need them have loops of their own, with scores of their own.
+const std::string kGradient =
+    "def f(float(8,4) Q, float(10,4) K, float(10,3) V, float(8,3) G) -> (dQ, dK, dV) { S(n,j) +=! Q(n,k) * K(j,k)  "
+    "m(n) max=! S(n,j)  E(n,j) = exp(S(n,j) - m(n))  l(n) +=! E(n,j)  P(n,j) = E(n,j) / l(n)  "
+    "A(n,j) +=! G(n,d) * V(j,d)  s(n) +=! A(n,j) * P(n,j)  B(n,j) = P(n,j) * (A(n,j) - s(n))  "
+    "dQ(n,k) +=! B(n,j) * K(j,k)  dK(j,k) +=! B(n,j) * Q(n,k)  dV(j,d) +=! P(n,j) * G(n,d) }";
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t result = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++result;
+  return result;
+}
+
+TEST(Roll, SumsBehindTheMaximumHaveLoopsOfTheirOwn) {
+  const auto proof = proof_of(kGradient, 5);
+  EXPECT_NE(proof.find("step recompute: A, B, E, P, S"), std::string::npos) << proof;
+  const auto last = derive::outline(proof).last;
+  EXPECT_EQ(count(last, "for b"), 3) << last;
+  EXPECT_EQ(count(last, "exp(S"), 3) << "each loop has its own exponentials: " << last;
+  EXPECT_EQ(last.find("S(n, j)"), std::string::npos) << "no scores of all rows and columns: " << last;
+  EXPECT_NE(last.find("for b2 in 0:2 "), std::string::npos) << "8 rows are 2 blocks of 5: " << last;
+}
+
+TEST(Roll, SumsWithoutAMaximum) {
+  const auto last = rolled(
+      "def f(float(8,4) Q, float(10,4) K, float(10,3) V, float(8) L) -> (O, R) { S(n,j) +=! Q(n,k) * K(j,k)  "
+      "P(n,j) = bfloat16(exp(S(n,j) - L(n)))  O(n,d) +=! float32(P(n,j)) * V(j,d)  R(j) +=! float32(P(n,j)) * L(n) }");
+  EXPECT_EQ(count(last, "for b"), 2) << last;
+  EXPECT_EQ(count(last, "bfloat16(exp(S"), 2) << last;
+}
+
+TEST(Roll, DuplicatesHaveOneDefinition) {
+  const auto proof = proof_of(kGradient, 5);
+  const std::pair<std::string, std::string> changes[] = {
+      {"S1(n, j) +=! Q(n, k) * K(j, k)", "S1(n, j) +=! Q(n, k) * K(j, 3 - k)"},
+      {"E1(n, j) = exp(S1(n, j) - m(n))", "E1(n, j) = exp(A1(n, j) - m(n))"},
+      {"map S1 = S", "map S1 = A"},
+      {"map E1 = E", "map E1 = nothing"},
   };
-  EXPECT_EQ(even(128, 64), 64);
-  EXPECT_EQ(even(1000, 64), 50);
-  EXPECT_EQ(even(197, 64), 64) << "a prime number has no even block";
-  EXPECT_EQ(even(40, 64), 40) << "all in one block";
-  EXPECT_NE(refusal([] { derive::even_block(program_of(def("O(n) +=! exp(S(n,j))")), 8); }), "");
+  for (const auto& [from, to] : changes) {
+    auto wrong = proof;
+    ASSERT_NE(wrong.find(from), std::string::npos) << from << "\n" << proof;
+    wrong.replace(wrong.find(from), from.size(), to);
+    EXPECT_FALSE(derive::check_derivation(wrong).equal) << from;
+  }
 }
 
 /// Each change of the text makes a step false, and the checker, which reads the text alone, says so.

@@ -27,6 +27,7 @@ std::string to_string(const Certificate& certificate) {
     text += str(tensor, ": ", printed, "\n");
     std::free(printed);
   }
+  for (const auto& [tensor, original] : certificate.duplicates) text += str(tensor, " = ", original, "\n");
   return text;
 }
 
@@ -34,7 +35,11 @@ Certificate parse_certificate(const std::string& text, const ContextPtr& context
   Certificate result;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const auto colon = line.find(": ");
+    const auto colon = line.find(": "), equals = line.find(" = ");
+    if (colon == std::string::npos && equals != std::string::npos) {
+      result.duplicates.emplace(line.substr(0, equals), line.substr(equals + 3));
+      continue;
+    }
     if (colon == std::string::npos) throw Refusal{str("no line of a certificate: ", line)};
     try {
       result.maps.emplace(line.substr(0, colon), isl::union_map(*context, line.substr(colon + 2)));

@@ -16,9 +16,14 @@ namespace tc::derive {
 ///
 ///   O: { t0[x, k] -> t0[x, k, k]; t1[x, k] -> t1[x, k, k] }        Σ a(x,k) * b(k) + a(x,k) * c(k)  =  Σ a(x,k) * T(k)
 ///
+/// A temporary of the second program may have the definition of an earlier one, in the same program; then they are one tensor.
+///
+///   S_2 = S
+///
 /// Nothing is trusted in it: check() proves what it says.
 struct Certificate {
   std::map<std::string, isl::union_map> maps;
+  std::map<std::string, std::string> duplicates = {};  ///< of the second program, and what each of them is
 };
 
 /// "c2".
@@ -28,7 +33,7 @@ std::string term_name(std::size_t index);
 /// Does \p map speak of terms?
 bool speaks_of_terms(const isl::union_map& map);
 
-/// One line a tensor. parse_certificate() reads it back.
+/// One line a tensor: a map or a duplicate. parse_certificate() reads it back.
 std::string to_string(const Certificate& certificate);
 /// Throws Refusal for another text.
 Certificate parse_certificate(const std::string& text, const ContextPtr& context);

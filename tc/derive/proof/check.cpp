@@ -9,6 +9,7 @@
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/comparison.h"
+#include "tc/derive/proof/duplicates.h"
 #include "tc/derive/proof/flatten.h"
 #include "tc/derive/proof/induction.h"
 #include "tc/polyhedral/core/isl_message.h"
@@ -256,7 +257,8 @@ Program without_quotients(const Program& program, std::map<ScopePtr, ScopePtr>& 
 
 Verdict compared(const Program& given, const Program& derived, const Certificate& certificate) {
   std::map<ScopePtr, ScopePtr> known;
-  const auto before = without_quotients(given, known), after = without_quotients(derived, known);
+  const auto before = without_quotients(given, known),
+             after = without_quotients(without_duplicates(derived, certificate.duplicates), known);
   if (!same_inputs(before, after)) return {false, "the inputs differ"};
   if (before.outputs != after.outputs) return {false, "the outputs differ"};
   const auto common = common_tensors(before, after);

@@ -97,8 +97,13 @@ class Flattener {
     const auto source = program_.find(part.reads[k].tensor);
     if (reads_itself(*source) || part.segments.size() > most_segments)
       throw Refusal{str("'", source->tensor, "' is defined by itself, and by one program only")};
-    const bool fits = source->type == type_ ? source->keeps_values() : source->rounds() && is_converted(part.body, k);
-    if (!fits || !keeps_values_) throw Refusal{str("'", source->tensor, "' is converted where it is read")};
+    const bool converts = source->type != type_;
+    const bool fits =
+        keeps_values_ && (converts ? source->rounds() && is_converted(part.body, k) : source->keeps_values());
+    const bool is_all = !converts && !source->op && !flat_.op && read_number(part.body) == k;
+    if (is_all) keeps_values_ = keeps_values_ && source->keeps_values();
+    if (!fits && !is_all && !is_copy(*source))
+      throw Refusal{str("'", source->tensor, "' is converted where it is read")};
     if (source->op) take_operator(part, k, *source);
     std::vector<FlatCase> result;
     isl::set rest = part.domain;
@@ -111,6 +116,15 @@ class Flattener {
     }
     if (!rest.is_empty()) add_fill(part, k, *source, rest, result);
     return result;
+  }
+
+  /// Is \p scope a copy of elements of its own type, as a whole? Whatever reads them may be done to them.
+  bool is_copy(const Scope& scope) const {
+    const auto copies = [&](const Case& part) {
+      const auto k = read_number(part.body);
+      return k && !part.reads[*k].tensor.empty() && program_.type(part.reads[*k].tensor) == scope.type;
+    };
+    return !scope.op && writes_all(scope) && std::all_of(scope.cases.begin(), scope.cases.end(), copies);
   }
 
   /// Is read \p k of \p body converted to the type of what is written out, wherever it stands?

@@ -2,40 +2,130 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
+#include "tc/base/str.h"
+#include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
+#include "tc/derive/rules/recompute.h"
 #include "tc/derive/rules/roll_parts.h"
-#include "tc/polyhedral/core/cluster_view.h"
 
 namespace tc::derive {
 
-std::vector<Step> roll(const Program& program, std::int64_t block) {
-  if (program.has_loops()) throw Refusal{"the program has a loop"};
-  if (block < 1) throw Refusal{"a block has at least one iteration"};
-  std::vector<Step> steps;
-  auto now = program;
-  const auto take = [&](const std::vector<Step>& made) {
-    if (!made.empty()) now = made.back().after;
-    steps.insert(steps.end(), made.begin(), made.end());
+namespace {
+
+/// Which sums of a program roll together.
+struct RollPlan {
+  std::vector<std::string> with_maximum;         ///< the maximum and its sums
+  std::vector<std::vector<std::string>> groups;  ///< other sums of wide temporaries, each group in a loop of its own
+};
+
+/// Groups the sums that read wide temporaries by the iterator of these that they go over.
+class Grouper {
+ public:
+  explicit Grouper(const Program& program) : program_(program), wide_(wide_temporaries(program)) {}
+
+  /// Throws Refusal if something else than a sum over one iterator reads a wide temporary, unless it is among \p rolled.
+  std::vector<std::vector<std::string>> groups(const std::vector<std::string>& rolled) {
+    for (const auto& scope : program_.scopes)
+      if (!contains(wide_, scope->tensor) && !contains(rolled, scope->tensor))
+        if (const auto* read = first_wide(*scope)) add(*scope, *read);
+    std::vector<std::vector<std::string>> result;
+    for (auto& group : groups_) result.push_back(std::move(group.sums));
+    return result;
+  }
+
+ private:
+  struct Group {
+    int position;
+    lang::IntegerRange range;
+    std::vector<std::string> sums;
   };
-  take(written_out_exponentials(now));
-  const auto view = roll_view(now);
-  const Blocks blocks(now, view, block);
-  take(in_blocks(now, view, blocks));
-  RollParts parts(now, view, blocks);
-  take(running_values(parts));
-  take({rolled_loop(parts)});
-  return steps;
+
+  const Read* first_wide(const Scope& scope) const {
+    for (const auto& part : scope.cases)
+      for (const auto& read : part.reads)
+        if (contains(wide_, read.tensor)) return &read;
+    return nullptr;
+  }
+
+  void add(const Scope& scope, const Read& read) {
+    if (!is_sum_over_one(program_, scope))
+      throw Refusal{str("'", read.tensor, "' is read by '", scope.tensor, "', too, and so needed as a whole")};
+    const auto range = iterator_box(scope).back();
+    const auto own = projection(*program_.context, scope.dimensions(), {scope.left()}).at(0);
+    int position = 0;
+    while (position < static_cast<int>(read.at.size()) && !read.at.at(position).as_map().is_equal(own.as_map()))
+      ++position;
+    for (auto& group : groups_)
+      if (group.position == position && group.range == range && !depends_on(scope, group.sums))
+        return group.sums.push_back(scope.tensor);
+    groups_.push_back({position, range, {scope.tensor}});
+  }
+
+  /// Is \p scope made of one of \p tensors?
+  bool depends_on(const Scope& scope, const std::vector<std::string>& tensors) const {
+    for (const auto& part : scope.cases)
+      for (const auto& read : part.reads) {
+        const auto source = program_.find(read.tensor);
+        if (source && (contains(tensors, read.tensor) || depends_on(*source, tensors))) return true;
+      }
+    return false;
+  }
+
+  const Program& program_;
+  std::vector<std::string> wide_;
+  std::vector<Group> groups_;
+};
+
+RollPlan plan_of(const Program& program) try {
+  RollPlan result;
+  if (const auto bare = without_exponentials(program)) result.with_maximum = rolled_with_maximum(*bare);
+  result.groups = Grouper(program).groups(result.with_maximum);
+  return result;
+} catch (const Refusal&) {
+  return {};
 }
 
-std::int64_t even_block(const Program& program, std::int64_t most) {
+class Roller {
+ public:
+  Roller(const Program& program, const BlockSize& size) : now_(program), size_(size) {}
+
+  std::vector<Step> run() {
+    const auto plan = plan_of(now_);
+    take(recomputed(now_, plan.groups));
+    if (plan.groups.empty() || !plan.with_maximum.empty()) {
+      take(written_out_exponentials(now_, plan.with_maximum));
+      roll(roll_view(now_));
+    }
+    for (const auto& group : plan.groups) roll(view_of_sums(now_, group));
+    return std::move(steps_);
+  }
+
+ private:
+  void take(const std::vector<Step>& made) {
+    if (!made.empty()) now_ = made.back().after;
+    steps_.insert(steps_.end(), made.begin(), made.end());
+  }
+
+  void roll(const RollView& view) {
+    const Blocks blocks(now_, view, size_);
+    take(in_blocks(now_, view, blocks));
+    RollParts parts(now_, view, blocks);
+    take(running_values(parts));
+    take({rolled_loop(parts)});
+  }
+
+  Program now_;
+  BlockSize size_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+std::vector<Step> roll(const Program& program, const BlockSize& size) {
   if (program.has_loops()) throw Refusal{"the program has a loop"};
-  const auto written_out = written_out_exponentials(program);
-  const auto& now = written_out.empty() ? program : written_out.back().after;
-  const auto maximum = now.find(roll_view(now).maximum);
-  const auto summed = polyhedral::box(maximum->cases.front().domain).back().extent();
-  for (auto block = std::min(most, summed); 2 * block >= most; --block)
-    if (summed % block == 0) return block;
-  return most;
+  if (size.most < 1) throw Refusal{"a block has at least one iteration"};
+  return Roller(program, size).run();
 }
 
 }  // namespace tc::derive

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "tc/derive/rules/rewrite.h"
+#include "tc/derive/rules/roll_blocks.h"
 
 namespace tc::derive {
 
-/// \p program with a maximum and the sums of its exponentials rolled: computed together in one loop over blocks of \p block iterations,
+/// \p program with a maximum and the sums of its exponentials rolled: computed together in one loop over blocks of \p size iterations,
 /// with a running maximum and sums that are corrected when it rises, so that nothing of all iterations is kept (RollView says where).
 ///
 ///   before  m(n) max=! s(n,j)   l(n) +=! exp(s(n,j) - m(n)) * u(n,j)
@@ -16,14 +16,17 @@ namespace tc::derive {
 ///                   l'(n,b) = q(n,b) + l'(n,b-1) * exp(r(n,b-1) - r(n,b)) }
 ///           m(n) = m'(n,last)   l(n) = l'(n,last) * exp(r(n,last) - m(n))
 ///
+/// Sums of wide temporaries that do not roll with a maximum, because their terms need what is known behind the loop or they go over another
+/// iterator, have loops of their own, in which these temporaries are computed again (recompute.h):
+///
+///   before  O(j,d) +=! exp(s(n,j) - m(n)) * u(n,d)
+///   after   for b { e(b,j,w) = exp(s_2(block*b + w, j) - m(block*b + w))   q(b,j,d) +=! e(b,j,w) * u(block*b + w, d)
+///                   O'(b,j,d) = q(b,j,d) + O'(b-1,j,d) }   O(j,d) = O'(last,j,d)
+///
 /// The steps on the way write out elementwise temporaries, compute temporaries by blocks, define running values by sums up to a block,
 /// and then each by the one of the block before. Throws Refusal with the reason where nothing rolls.
 ///
 /// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
-std::vector<Step> roll(const Program& program, std::int64_t block);
-
-/// The largest block of at most \p most iterations of which roll(\p program) would make whole ones, so that no iteration needs a
-/// condition; \p most if such blocks have less than half as many. Throws Refusal where nothing rolls.
-std::int64_t even_block(const Program& program, std::int64_t most);
+std::vector<Step> roll(const Program& program, const BlockSize& size);
 
 }  // namespace tc::derive

@@ -77,6 +77,30 @@ void drop_unread(Program& program, const std::set<std::string>& some) {
   }
 }
 
+/// Writes elementwise temporaries, \p between, out in the sums of \p program, or in those of names \p only. Gives the sums that changed, and what was
+/// written out.
+std::pair<std::vector<std::string>, std::set<std::string>> write_out(Program& program,
+                                                                     const std::set<std::string>& between,
+                                                                     const std::vector<std::string>& only) {
+  std::vector<std::string> changed;
+  std::set<std::string> written;
+  const auto given = program;
+  for (auto& place : program.scopes) {
+    if (!place->op || !place->keeps_values() || place->cases.size() != 1) continue;
+    if (!only.empty() && !contains(only, place->tensor)) continue;
+    auto scope = *place;
+    auto& part = scope.cases.front();
+    while (const auto k = first_read(part, between)) {
+      written.insert(part.reads[*k].tensor);
+      part = with_definition(part, *k, given.find(part.reads[*k].tensor)->cases.front());
+    }
+    if (part.body == place->cases.front().body) continue;
+    changed.push_back(scope.tensor);
+    place = std::make_shared<const Scope>(std::move(scope));
+  }
+  return {changed, written};
+}
+
 /// The certificate that takes the instances of \p tensor, written out in \p before to tensors of \p after, by \p own, a function of its own
 /// iterators.
 void add_link(const Program& before, const Program& after, const std::string& tensor,
@@ -165,10 +189,17 @@ class Cutter {
 
 }  // namespace
 
-Blocks::Blocks(const Program& program, const RollView& view, std::int64_t block) {
-  const auto range = iterator_box(*program.find(view.maximum)).back();
+std::int64_t BlockSize::of(std::int64_t extent) const {
+  const auto whole = std::min(most, extent);
+  for (auto block = whole; even && 2 * block >= most && block > 0; --block)
+    if (extent % block == 0) return block;
+  return whole;
+}
+
+Blocks::Blocks(const Program& program, const RollView& view, const BlockSize& block) {
+  const auto range = view.range(program);
   least = range.min;
-  size = std::min(block, range.extent);
+  size = block.of(range.extent);
   count = ceil_div(range.extent, size);
   outer = fresh_tensor(program, "b");
   inner = fresh_tensor(program, "w");
@@ -182,23 +213,10 @@ std::vector<std::string> tensors_of(const RollView& view) {
   return result;
 }
 
-std::vector<Step> written_out_exponentials(const Program& program) {
+std::vector<Step> written_out_exponentials(const Program& program, const std::vector<std::string>& only) {
   const auto between = elementwise_behind(program);
   Step step{"fuse", "", program, {}};
-  std::vector<std::string> changed;
-  std::set<std::string> written;
-  for (auto& place : step.after.scopes) {
-    if (!place->op || !place->keeps_values() || place->cases.size() != 1) continue;
-    auto scope = *place;
-    auto& part = scope.cases.front();
-    while (const auto k = first_read(part, between)) {
-      written.insert(part.reads[*k].tensor);
-      part = with_definition(part, *k, program.find(part.reads[*k].tensor)->cases.front());
-    }
-    if (part.body == place->cases.front().body) continue;
-    changed.push_back(scope.tensor);
-    place = std::make_shared<const Scope>(std::move(scope));
-  }
+  const auto [changed, written] = write_out(step.after, between, only);
   if (changed.empty()) return {};
   drop_unread(step.after, between);
   for (const auto& tensor : written)
@@ -211,6 +229,17 @@ std::vector<Step> written_out_exponentials(const Program& program) {
   }
   step.what = "into " + join(changed);
   return {step};
+}
+
+std::optional<Program> without_exponentials(const Program& program) {
+  const auto between = elementwise_behind(program);
+  auto result = program;
+  write_out(result, between, {});
+  std::erase_if(result.scopes, [&](const ScopePtr& scope) { return between.count(scope->tensor); });
+  for (const auto& scope : result.scopes)
+    for (const auto& tensor : between)
+      if (reads(*scope, tensor)) return std::nullopt;
+  return result;
 }
 
 std::vector<Step> in_blocks(const Program& program, const RollView& view, const Blocks& blocks) {
@@ -233,7 +262,10 @@ std::vector<Step> in_blocks(const Program& program, const RollView& view, const 
     steps.push_back(std::move(step));
   }
   Step step{
-      "split iterator", str(view.maximum, " and ", join(tensors_of(view)), " in blocks of ", blocks.size), now, {}};
+      "split iterator",
+      str(view.has_maximum() ? view.maximum + " and " : "", join(tensors_of(view)), " in blocks of ", blocks.size),
+      now,
+      {}};
   std::erase_if(step.after.scopes, [&](const ScopePtr& scope) { return contains(view.moved, scope->tensor); });
   std::vector<std::pair<std::string, std::vector<isl::multi_aff>>> links;
   for (auto& place : step.after.scopes) {

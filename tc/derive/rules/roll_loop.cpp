@@ -17,21 +17,24 @@ namespace {
 /// The scopes of one iteration, over b first.
 class LoopMaker {
  public:
-  explicit LoopMaker(const RollParts& parts) : parts_(parts), ctx_(parts.ctx) {}
+  explicit LoopMaker(const RollParts& parts) : parts_(parts), ctx_(parts.ctx) {
+    for (const auto& scope : parts.program.scopes)
+      if (scope->loop) id_ = std::max(id_, scope->loop->id + 1);
+  }
 
   std::vector<Scope> run() {
     for (std::size_t t = 0; t < parts_.view.moved.size(); ++t) {
       loop_.push_back(parts_.scope(parts_.blocks.tensors[t]));
-      loop_.back().loop = ScopeLoop{1, parts_.view.positions[t]};
+      loop_.back().loop = ScopeLoop{id_, parts_.view.positions[t]};
     }
-    add_maximum();
+    if (parts_.view.has_maximum()) add_maximum();
     for (const auto& sum : parts_.sums) add_sum(sum);
     return std::move(loop_);
   }
 
  private:
   void add(Scope scope) {
-    scope.loop = ScopeLoop{1, 0};
+    scope.loop = ScopeLoop{id_, 0};
     loop_.push_back(std::move(scope));
   }
 
@@ -66,7 +69,7 @@ class LoopMaker {
   /// s over [b, x, w].
   ExprPtr taken_maximum(RollBody& body) const {
     const int x = parts_.rows();
-    return body.taken(parts_.maximum_body.body, parts_.maximum_body,
+    return body.taken(parts_.maximum_body->body, *parts_.maximum_body,
                       index_of(ctx_, x + 2, {}, 1, x, {"i0", str("i", x + 1)}));
   }
 
@@ -116,6 +119,14 @@ class LoopMaker {
     const auto b = index_of(ctx_, all, {}, 0, 1), w = index_of(ctx_, all, {}, y + 1, 1);
     const auto instance = index_of(ctx_, all, {}, 1, y, {"i0", str("i", y + 1)});
     RollBody body;
+    const auto sums = over_blocks(parts_, parts_.scope(sum.view->tensor), sum.run);
+    const Read part{sum.part, identity(y + 1)}, earlier{sum.run, before(y + 1, y)};
+    if (!sum.view->has_exponential()) {
+      const auto value = body.taken(sum.body.body, sum.body, instance);
+      add(of_block(run, sum.part, value, body.reads));
+      add_by_first(sums, joined(read_of(0), lang::BinaryOp::Add, read_of(1)), read_of(0), {part, earlier});
+      return;
+    }
     const auto& rounding = sum.view->rounding;
     const auto exponential =
         body.read(rounding ? parts_.rounded_exp.at(*rounding) : parts_.exp,
@@ -126,13 +137,13 @@ class LoopMaker {
     add(of_block(run, sum.part, value, body.reads));
     const auto row = index_of(ctx_, y + 1, {}, 0, 1).flat_range_product(parts_.rows_of(*sum.view, y, y + 1, 1));
     const auto corrected = joined(read_of(1), lang::BinaryOp::Mul, read_of(2));
-    add_by_first(over_blocks(parts_, parts_.scope(sum.view->tensor), sum.run),
-                 joined(read_of(0), lang::BinaryOp::Add, corrected), read_of(0),
-                 {{sum.part, identity(y + 1)}, {sum.run, before(y + 1, y)}, {parts_.step, row}});
+    add_by_first(sums, joined(read_of(0), lang::BinaryOp::Add, corrected), read_of(0),
+                 {part, earlier, {parts_.step, row}});
   }
 
   const RollParts& parts_;
   isl::ctx ctx_;
+  int id_ = 1;  ///< of the loop
   std::vector<Scope> loop_;
 };
 
@@ -202,17 +213,21 @@ isl::union_map link_of(const RollParts& parts, const Program& after, const std::
 
 Step rolled_loop(const RollParts& parts) {
   const auto& view = parts.view;
+  const auto sums = join(tensors_of(view));
   Step step{"roll",
-            str(view.maximum, " with ", join(tensors_of(view)), " in blocks of ", parts.blocks.size),
+            str(view.has_maximum() ? view.maximum + " with " : "", sums, " in blocks of ", parts.blocks.size),
             with_loop(parts.program, LoopMaker(parts).run()),
             {}};
-  const int x = parts.rows();
-  step.certificate.maps.emplace(parts.run,
-                                link_of(parts, step.after, parts.run, x, index_of(parts.ctx, x + 3, {}, 1, x)));
+  if (view.has_maximum()) {
+    const int x = parts.rows();
+    step.certificate.maps.emplace(parts.run,
+                                  link_of(parts, step.after, parts.run, x, index_of(parts.ctx, x + 3, {}, 1, x)));
+  }
   for (const auto& sum : parts.sums) {
     const int y = parts.scope(sum.view->tensor).left();
-    step.certificate.maps.emplace(sum.run,
-                                  link_of(parts, step.after, sum.run, y, parts.rows_of(*sum.view, y, y + 3, 1)));
+    const auto row =
+        sum.view->has_exponential() ? parts.rows_of(*sum.view, y, y + 3, 1) : projection(parts.ctx, y + 3, {});
+    step.certificate.maps.emplace(sum.run, link_of(parts, step.after, sum.run, y, row));
   }
   return step;
 }

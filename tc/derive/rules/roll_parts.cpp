@@ -10,14 +10,12 @@ namespace tc::derive {
 using lang::ExprPtr;
 
 RollParts::RollParts(Program on_the_way, const RollView& rolled, const Blocks& in_blocks)
-    : program(std::move(on_the_way)),
-      view(rolled),
-      blocks(in_blocks),
-      ctx(*program.context),
-      maximum_body(program.find(view.maximum)->cases.front()) {
+    : program(std::move(on_the_way)), view(rolled), blocks(in_blocks), ctx(*program.context) {
   const auto named = [&](const std::string& tensor, const char* end) { return fresh_tensor(program, tensor + end); };
   for (const auto& sum : view.sums)
     sums.push_back({&sum, scope(sum.tensor).cases.front(), named(sum.tensor, "_run"), named(sum.tensor, "_part")});
+  if (!view.has_maximum()) return;
+  maximum_body = maximum().cases.front();
   run = named(view.maximum, "_run"), part = named(view.maximum, "_part"), from = named(view.maximum, "_from");
   step = named(view.maximum, "_step"), exp = named(view.maximum, "_exp");
   for (const auto& sum : view.sums)
@@ -26,7 +24,7 @@ RollParts::RollParts(Program on_the_way, const RollView& rolled, const Blocks& i
 
 isl::multi_aff RollParts::rows_of(const RolledSum& sum, int count, int dimensions, int first) const {
   // The row depends on left dimensions alone; the instances of RolledSum::row have one more.
-  return sum.row.pullback(index_of(ctx, dimensions, {}, first, count, {"0"}));
+  return sum.row->pullback(index_of(ctx, dimensions, {}, first, count, {"0"}));
 }
 
 isl::multi_aff index_of(isl::ctx ctx, int all, const std::vector<std::string>& before, int first, int count,

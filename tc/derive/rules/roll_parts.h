@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 /// and an earlier block with a place in it. Those of what belongs to one block are [b, y, w].
 namespace tc::derive {
 
-/// A program on the way, whose maximum and sums are over b and w, and the names of its parts.
+/// A program on the way, whose maximum, if there is one, and sums are over b and w, and the names of its parts.
 struct RollParts {
   RollParts(Program program, const RollView& rolled, const Blocks& in_blocks);
 
@@ -24,7 +25,7 @@ struct RollParts {
   const RollView& view;
   const Blocks& blocks;
   isl::ctx ctx;
-  Case maximum_body;  ///< over [x, b, w]
+  std::optional<Case> maximum_body;  ///< over [x, b, w]; nothing without a maximum, as the names below
   std::vector<Sum> sums;
   std::string run, part;                     ///< the running maximum and that of a block
   std::string from;                          ///< what is taken off in the exponents
@@ -72,7 +73,7 @@ Scope over_blocks(const RollParts& parts, const Scope& like, const std::string& 
 ///   m'(b,x) max=! s(x, b', w), b' <= b        r(b,x) = max(m'(b,x), lowest)        m(x) = m'(last, x)
 ///   l'(b,y) +=! exp(c * (s(x, b', w) - r(b,x))) * u, b' <= b        l(y) = l'(last, y) * exp(c * (r(last, x) - m(x))) * w
 ///
-/// Where all s so far are -inf, the lowest number is taken off: exp(-inf - lowest) is 0, and so is exp(lowest - r) once s are finite.
+/// A sum without an exponential is one of the last block as it is: o(y) = o'(last, y). Where all s so far are -inf, the lowest number is taken off: exp(-inf - lowest) is 0, and so is exp(lowest - r) once s are finite.
 std::vector<Step> running_values(RollParts& parts);
 
 /// \p parts with running values in a loop over b, each made of the one of the block before:

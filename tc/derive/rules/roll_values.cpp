@@ -38,8 +38,9 @@ Step running_maximum(const RollParts& parts) {
   const int x = parts.rows();
   auto run = running(parts, old, parts.run);
   RollBody body;
-  const auto value = body.taken(parts.maximum_body.body, parts.maximum_body, index_of(parts.ctx, x + 3, {}, 1, x + 2));
-  run.cases = {{up_to_block(parts, parts.maximum_body.domain, x), value, body.reads}};
+  const auto value =
+      body.taken(parts.maximum_body->body, *parts.maximum_body, index_of(parts.ctx, x + 3, {}, 1, x + 2));
+  run.cases = {{up_to_block(parts, parts.maximum_body->domain, x), value, body.reads}};
 
   auto from = over_blocks(parts, old, parts.from);
   const bool is_maximum = old.op == ReductionOp::Max;
@@ -59,10 +60,15 @@ Step running_maximum(const RollParts& parts) {
 Scope running_sum(const RollParts& parts, const RollParts::Sum& sum, const Scope& old) {
   const int y = old.left(), all = y + 3;
   auto result = running(parts, old, sum.run);
-  const auto row = parts.rows_of(*sum.view, y, all, 1);
   const auto instance = index_of(parts.ctx, all, {}, 1, y + 2);
   RollBody body;
-  const auto s = body.taken(parts.maximum_body.body, parts.maximum_body,
+  if (!sum.view->has_exponential()) {
+    const auto value = body.taken(sum.body.body, sum.body, instance);
+    result.cases = {{up_to_block(parts, sum.body.domain, y), value, body.reads}};
+    return result;
+  }
+  const auto row = parts.rows_of(*sum.view, y, all, 1);
+  const auto s = body.taken(parts.maximum_body->body, *parts.maximum_body,
                             row.flat_range_product(index_of(parts.ctx, all, {}, y + 1, 2)));
   const auto from = body.read(parts.from, index_of(parts.ctx, all, {}, 0, 1).flat_range_product(row));
   std::vector<ExprPtr> factors{
@@ -108,6 +114,12 @@ void add_factor(const RollParts& parts, const std::string& factor, const std::st
   program.scopes.insert(behind + 1, std::make_shared<const Scope>(std::move(made)));
 }
 
+/// [y, b', w] -> [y], then [last, y, b', w], of a sum over y.
+isl::multi_aff link_to_last(const RollParts& parts, int y) {
+  return index_of(parts.ctx, y + 2, {}, 0, y)
+      .flat_range_product(index_of(parts.ctx, y + 2, {parts.last_block()}, 0, y + 2));
+}
+
 Step running_sums(const RollParts& parts) {
   Step step{"running sums", join(tensors_of(parts.view)), parts.program, {}};
   std::map<std::string, std::string> factors;
@@ -115,15 +127,21 @@ Step running_sums(const RollParts& parts) {
     const auto& tensor = sum.view->tensor;
     const auto old = parts.scope(tensor);
     const int y = old.left();
+    if (!sum.view->has_exponential()) {
+      const auto copy =
+          copy_of(old, sum.run, index_of(parts.ctx, y, {parts.last_block()}, 0, y), box_set(parts.ctx, old.box));
+      step.after = with_scopes(step.after, tensor, {running_sum(parts, sum, old), copy});
+      const auto one = by_cases(tensor, 1, link_to_last(parts, y));
+      step.certificate.maps.insert(one.maps.begin(), one.maps.end());
+      continue;
+    }
     const auto [factor, is_new] =
         factors.try_emplace(sum.view->reference, fresh_tensor(step.after, sum.view->reference + "_last"));
     if (is_new) add_factor(parts, factor->second, factor->first, step.after);
     step.after =
         with_scopes(step.after, tensor, {running_sum(parts, sum, old), last_sum(parts, sum, old, factor->second)});
-    // [y, b', w] -> [y], then [last, y, b', w], then the row of the factor
-    const auto link = index_of(parts.ctx, y + 2, {}, 0, y)
-                          .flat_range_product(index_of(parts.ctx, y + 2, {parts.last_block()}, 0, y + 2))
-                          .flat_range_product(parts.rows_of(*sum.view, y, y + 2, 0));
+    // and then the row of the factor
+    const auto link = link_to_last(parts, y).flat_range_product(parts.rows_of(*sum.view, y, y + 2, 0));
     const auto one = by_cases(tensor, 1, link);
     step.certificate.maps.insert(one.maps.begin(), one.maps.end());
   }
@@ -134,10 +152,12 @@ Step running_sums(const RollParts& parts) {
 
 std::vector<Step> running_values(RollParts& parts) {
   std::vector<Step> steps;
-  for (const auto& make : {running_maximum, running_sums}) {
-    steps.push_back(make(parts));
+  if (parts.view.has_maximum()) {
+    steps.push_back(running_maximum(parts));
     parts.program = steps.back().after;
   }
+  steps.push_back(running_sums(parts));
+  parts.program = steps.back().after;
   return steps;
 }
 

@@ -10,6 +10,8 @@
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/comparison.h"
+#include "tc/derive/rules/moved_temporaries.h"
+#include "tc/derive/rules/recompute.h"
 #include "tc/derive/rules/rewrite.h"
 
 namespace tc::derive {
@@ -33,8 +35,6 @@ bool is_over_one(const Program& program, const Scope& scope) {
          scope.dimensions() == scope.left() + 1 && is_box(program, scope);
 }
 
-lang::IntegerRange summed_range(const Scope& scope) { return iterator_box(scope).back(); }
-
 /// Is \p expr `m == -inf ? 0 : m`, or a like, of read 0?
 bool is_guarded(const ExprPtr& expr, DType type, double infinite) {
   const auto* select = std::get_if<lang::Select>(&expr->node);
@@ -54,15 +54,19 @@ bool is_guarded(const ExprPtr& expr, DType type, double infinite) {
 /// Looks at one maximum.
 class RollViewer {
  public:
-  RollViewer(const Program& program, const std::string& maximum)
+  /// \p takes_all: readers that do not roll are refused; otherwise they are passed over.
+  RollViewer(const Program& program, const std::string& maximum, bool takes_all)
       : program_(program),
         maximum_(*program.find(maximum)),
+        takes_all_(takes_all),
         part_(maximum_.cases.front()),
         references_(references_to(program, maximum)) {}
 
   RollView run() {
     view_.maximum = maximum_.tensor;
-    for (const auto& read : part_.reads) move(read, maximum_, maximum_.left());
+    find_dependent();
+    MovedTemporaries moved(program_, summed_range(maximum_), view_);
+    for (const auto& read : part_.reads) moved.add(read, maximum_, maximum_.left());
     for (const auto& scope : program_.scopes)
       if (scope.get() != &maximum_ && reads_reference(*scope) && !contains(references_, scope->tensor)) look_at(*scope);
     if (view_.sums.empty())
@@ -70,10 +74,10 @@ class RollViewer {
     for (const auto& sum : view_.sums) {
       const auto scope = program_.find(sum.tensor);
       for (const auto& read : scope->cases.front().reads)
-        if (!contains(references_, read.tensor)) move(read, *scope, scope->left());
+        if (!contains(references_, read.tensor)) moved.add(read, *scope, scope->left());
     }
-    check_readers();
-    sort_moved();
+    if (takes_all_) moved.check_readers();
+    moved.sort();
     return std::move(view_);
   }
 
@@ -87,6 +91,14 @@ class RollViewer {
     });
   }
 
+  void find_dependent() {
+    for (const auto& scope : program_.scopes)
+      for (const auto& part : scope->cases)
+        for (const auto& read : part.reads)
+          if (read.tensor == maximum_.tensor || contains(references_, read.tensor) || contains(dependent_, read.tensor))
+            if (!contains(references_, scope->tensor)) dependent_.push_back(scope->tensor);
+  }
+
   /// A reader of the maximum: a sum that rolls, or a statement of rows alone.
   void look_at(const Scope& scope) {
     std::string why;
@@ -96,6 +108,7 @@ class RollViewer {
       why = refusal.why;
     }
     if (why_.empty()) why_ = why;
+    if (!takes_all_) return;
     for (const auto& part : scope.cases)
       for (const auto& read : part.reads)
         for (const auto& own : part_.reads)
@@ -133,6 +146,10 @@ class RollViewer {
       if (&factor != exponential) (depends_on_j(factor, scope) ? sum.inside : sum.outside).push_back(factor);
     for (const auto& divisor : body.divisors)
       (depends_on_j(divisor, scope) ? sum.inside_divisors : sum.outside_divisors).push_back(divisor);
+    for (const auto* all : {&sum.inside, &sum.inside_divisors})
+      for (const auto& each : *all)
+        if (reads_any(each, part, dependent_))
+          refuse(str("the terms of '", name, "' need sums that are known behind the loop only"));
     return sum;
   }
 
@@ -183,71 +200,21 @@ class RollViewer {
     return a.tensor == b.tensor && a.at.as_map().is_equal(b.at.as_map());
   }
 
-  /// Notes what \p read, of \p scope, finds, if that is a temporary of rows and of dimension \p j of the scope, and what it is made of.
-  void move(const Read& read, const Scope& scope, int j) {
-    const auto source = read.tensor.empty() ? nullptr : program_.find(read.tensor);
-    if (!source || !depends(read.at, j)) return;
-    int position = -1;
-    bool has_rows = false;
-    for (int d = 0; d < static_cast<int>(read.at.size()); ++d) {
-      const auto own = projection(*program_.context, scope.dimensions(), {j}).at(0);
-      if (read.at.at(d).eq_set(own).is_equal(isl::set::universe(own.domain().space())))
-        position = position == -1 ? d : -2;
-      else if (depends(read.at, d, j))
-        position = -2;
-      else
-        has_rows = has_rows || !read.at.at(d).is_cst();
-    }
-    if (!has_rows) return;
-    const auto& name = source->tensor;
-    if (position < 0) refuse(str("'", scope.tensor, "' reads '", name, "' at another index than its iterator"));
-    if (const int known = view_.position(name); known >= 0 && known != position)
-      refuse(str("'", name, "' is read at its iterator in two dimensions"));
-    if (contains(view_.moved, name)) return;
-    if (program_.is_output(name)) refuse(str("'", name, "' is an output, and so needed as a whole"));
-    if (!(source->box[static_cast<std::size_t>(position)] == summed_range(maximum_)))
-      refuse(str("'", name, "' has another range than '", maximum_.tensor, "'"));
-    view_.moved.push_back(name);
-    view_.positions.push_back(position);
-    for (const auto& part : source->cases)
-      for (const auto& inner : part.reads) move(inner, *source, position);
-  }
-
-  /// What is computed by blocks is read there only.
-  void check_readers() const {
-    for (const auto& scope : program_.scopes) {
-      const bool inside = scope->tensor == view_.maximum || contains(view_.moved, scope->tensor) ||
-                          std::any_of(view_.sums.begin(), view_.sums.end(),
-                                      [&](const RolledSum& sum) { return sum.tensor == scope->tensor; });
-      for (const auto& part : scope->cases)
-        for (const auto& read : part.reads)
-          if (!inside && contains(view_.moved, read.tensor))
-            refuse(str("'", read.tensor, "' is read by '", scope->tensor, "', too, and so needed as a whole"));
-    }
-  }
-
-  void sort_moved() {
-    std::vector<std::string> moved;
-    std::vector<int> positions;
-    for (const auto& scope : program_.scopes)
-      if (const int position = view_.position(scope->tensor); position >= 0) {
-        if (!scope->keeps_values()) throw Refusal{str("'", scope->tensor, "' converts between types")};
-        moved.push_back(scope->tensor);
-        positions.push_back(position);
-      }
-    view_.moved = moved;
-    view_.positions = positions;
-  }
-
   const Program& program_;
   const Scope& maximum_;
+  bool takes_all_;
   const Case& part_;
   std::vector<std::string> references_;
+  std::vector<std::string> dependent_;  ///< tensors that depend on the maximum, references aside
   RollView view_;
   std::string why_;  ///< why the first reader is no sum that rolls
 };
 
 }  // namespace
+
+lang::IntegerRange RollView::range(const Program& program) const {
+  return summed_range(*program.find(has_maximum() ? maximum : sums.front().tensor));
+}
 
 int RollView::position(const std::string& tensor) const {
   const auto found = std::find(moved.begin(), moved.end(), tensor);
@@ -293,12 +260,42 @@ RollView roll_view(const Program& program) {
   std::string why = "there is no maximum over an iterator";
   bool first = true;
   for (const auto& maximum : row_maxima(program)) try {
-      return RollViewer(program, maximum).run();
+      return RollViewer(program, maximum, true).run();
     } catch (const Refusal& refusal) {
       if (first) why = refusal.why;
       first = false;
     }
   throw Refusal{why};
+}
+
+RollView view_of_sums(const Program& program, const std::vector<std::string>& sums) {
+  RollView result;
+  for (const auto& sum : sums) result.sums.push_back({.tensor = sum});
+  MovedTemporaries moved(program, result.range(program), result, wide_temporaries(program));
+  for (const auto& sum : sums) {
+    const auto scope = program.find(sum);
+    for (const auto& part : scope->cases)
+      for (const auto& read : part.reads) moved.add(read, *scope, scope->left());
+  }
+  moved.check_readers();
+  moved.sort();
+  return result;
+}
+
+bool is_sum_over_one(const Program& program, const Scope& scope) {
+  return scope.op == ReductionOp::Sum && is_over_one(program, scope);
+}
+
+std::vector<std::string> rolled_with_maximum(const Program& program) {
+  for (const auto& maximum : row_maxima(program)) try {
+      const auto view = RollViewer(program, maximum, false).run();
+      std::vector<std::string> result{maximum};
+      for (const auto& sum : view.sums) result.push_back(sum.tensor);
+      return result;
+    } catch (const Refusal&) {
+      continue;
+    }
+  return {};
 }
 
 }  // namespace tc::derive

@@ -98,8 +98,8 @@ void take_nests(CompileState& state, std::size_t index, const std::string& text,
 
 std::string print_choice(const LaunchState& launch) { return polyhedral::to_string(*launch.grid().mapping); }
 
-/// Statements of a kernel that one quota serves: those of a product and what fills and empties its tiles.
-constexpr std::size_t kStatementsOfAQuota = 4;
+/// Statements of a kernel that one quota serves: a product and what empties its tiles.
+constexpr std::size_t kStatementsOfAQuota = 2;
 
 /// The isl operations that the passes over the kernel \p part may take.
 unsigned long quota_of(const CompileState& state, const polyhedral::Scop& part) {

@@ -124,7 +124,7 @@ std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state) {
   for (const auto& launch : state.launches) {
     const auto* on = std::get_if<GridLaunch>(&launch.on);
     if (!on || !on->mapping || !launch.scop) continue;
-    polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
+    polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota * launch.scop->statements.size());
     try {
       for (std::size_t i = 0; i < launch.clusters.size(); ++i)
         result.push_back(

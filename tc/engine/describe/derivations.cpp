@@ -89,7 +89,7 @@ void set_measured(const std::string& first, const CompileOptions& options, std::
 
 /// The candidate in which a maximum and its sums of exponentials are rolled, in blocks of \p block; a note where there is none.
 void add_rolled(const derive::Program& program, std::int64_t block, const Prices& price, DerivedPrograms& result) try {
-  const auto steps = derive::roll(program, block);
+  const auto steps = derive::roll(program, {block});
   if (const auto why = derive::broken_step(program, steps); !why.empty()) throw derive::Refusal{"not proved: " + why};
   auto rolled = program_of(program, {steps.back().after, steps, 0});
   rolled.microseconds = price(rolled);

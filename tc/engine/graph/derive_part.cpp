@@ -284,11 +284,11 @@ void PartDerivations::add(const graph::Graph& graph, const graph::Part& part, co
 
 /// Adds programs in which a maximum and its sums are rolled, in blocks of several sizes, if they are.
 void PartDerivations::roll(const graph::Graph& graph, const graph::Part& part, Start& start) const try {
-  std::set<std::int64_t> blocks;
-  for (const auto most : blocks_of_rolled_sums) blocks.insert(derive::even_block(start.program, most));
-  for (const auto block : blocks) {
-    const auto steps = derive::roll(start.program, block);
-    if (derive::broken_step(start.program, steps).empty()) add(graph, part, steps, start);
+  std::set<std::string> known;
+  for (const auto most : blocks_of_rolled_sums) {
+    const auto steps = derive::roll(start.program, {most, true});
+    const bool is_new = known.insert(derive::to_text(steps.back().after)).second;
+    if (is_new && derive::broken_step(start.program, steps).empty()) add(graph, part, steps, start);
   }
 } catch (const derive::Refusal&) {
   return;

@@ -172,16 +172,18 @@ bool rolls_maxima(const CompileOptions& options) {
 
 bool may_roll(const lang::Def& def) {
   bool has_maximum = false, has_exponential = false;
+  int sums = 0;
   for (const auto& statement : def.statements) {
     const auto* assignment = std::get_if<lang::Assignment>(&statement.node);
     if (!assignment) return false;
+    sums += assignment->reduction == ReductionOp::Sum ? 1 : 0;
     has_maximum = has_maximum || assignment->reduction == ReductionOp::Max || assignment->reduction == ReductionOp::Min;
     lang::for_each_expr(assignment->rhs, [&](const lang::ExprPtr& expr) {
       const auto* call = std::get_if<lang::Call>(&expr->node);
       has_exponential = has_exponential || (call && call->function == "exp");
     });
   }
-  return has_maximum && has_exponential;
+  return has_exponential && (has_maximum || sums >= 3);
 }
 
 bool is_call_free(const Function& function) {

@@ -32,7 +32,7 @@ struct DerivedPlan {
 /// Are maxima rolled with their sums where this is predicted to be faster, whatever options.derive says? On a GPU, unless \p options fix
 /// the order of sums, or leave choices to rules.
 bool rolls_maxima(const CompileOptions& options);
-/// Has \p def a maximum or minimum, and an exponential?
+/// Has \p def an exponential, and a maximum or minimum or three sums, as the gradient of attention has whose maxima are given?
 bool may_roll(const lang::Def& def);
 
 /// Is \p function a def of a text, without calls?

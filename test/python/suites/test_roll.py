@@ -283,3 +283,36 @@ def test_a_gpu_rolls_where_the_price_says_so():
 def test_a_gpu_does_not_roll_where_the_text_is_to_stay(how):
     plain = attention_on_a_gpu(**how)
     assert plain.stats["derived"] == [] and plain.stats["launches"] == 3 and plain.stats["workspace_bytes"] > 0
+
+
+@pytest.mark.parametrize("rows, columns, block", [(12, 10, 5), (7, 16, 4)])
+def test_gradients_keep_no_matrix(rows, columns, block):
+    torch.manual_seed(0)
+    own = [torch.randn(*size) for size in ((rows, 4), (columns, 4), (columns, 3))]
+    gradient = torch.randn(rows, 3)
+    rolled = tc.roll(tc.grad(T.attention), *own, gradient, block=block, target=PLAIN)
+    assert rolled.text.count("for b") == 3 and "(n, j)" not in rolled.text
+    q, w, v = (value.double().requires_grad_() for value in own)
+    (torch.softmax(0.5 * q @ w.T, 1) @ v).backward(gradient.double())
+    for got, want in zip(rolled.function(*own, gradient), (q.grad, w.grad, v.grad)):
+        assert float((got.double() - want).abs().max()) < 1e-5 * float(want.abs().max())
+
+
+@needs_nvrtc
+def test_the_gradient_of_attention_needs_no_workspace_on_a_gpu():
+    """Of halves, where it is predicted to be faster: rows, then queries, then keys and values."""
+    gradient = tc.define("""
+        def f(bfloat16(H,N,K) Q, bfloat16(H,N,K) W, bfloat16(H,N,K) V, bfloat16(H,N,K) G, float(H,N) L, float(H,N) Z) -> (dQ, dW, dV) {
+          S(h,n,j) +=! float32(Q(h,n,k)) * float32(W(h,j,k))
+          E(h,n,j) = exp(S(h,n,j) - L(h,n))
+          P(h,n,j) = bfloat16(E(h,n,j))
+          A(h,n,j) +=! float32(G(h,n,k)) * float32(V(h,j,k))
+          B(h,n,j) = bfloat16(E(h,n,j) * (A(h,n,j) - Z(h,n)))
+          dQ(h,n,k) +=! float32(B(h,n,j)) * float32(W(h,j,k))
+          dW(h,j,k) +=! float32(B(h,n,j)) * float32(Q(h,n,k))
+          dV(h,j,k) +=! float32(P(h,n,j)) * float32(G(h,n,k))
+        }""").f
+    half = tc.spec((16, 1024, 64), dtype="bfloat16")
+    compiled = tc.compile(gradient, half, half, half, half, tc.spec((16, 1024)), tc.spec((16, 1024)), target="cuda:sm_90", cache=False)
+    assert len(compiled.stats["derived"]) == 1 and compiled.stats["launches"] == 2 and not compiled.stats["fallbacks"]
+    assert compiled.stats["workspace_bytes"] == 0
