@@ -169,8 +169,8 @@ def roll(function: Function, *tensors: Given, block: int = 128, target: Optional
 
     They are computed in one loop over blocks of `block` iterations, with a running maximum and sums that are corrected when it rises, so that
     no temporary holds the values of all iterations: softmax(Q K^T) V keeps no matrix of scores. Other sums of temporaries with more elements
-    than any output, as in the gradient of attention, have loops of their own, which compute these temporaries again. Raises ArgumentError with the reason if
-    nothing can be rolled. See docs/derivation.md.
+    than any output, as in the gradient of attention, have loops of their own, which compute these temporaries again. Raises ArgumentError
+    with the reason if nothing can be rolled. See docs/derivation.md.
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"roll takes a def of a text, {type(function).__name__} was given")

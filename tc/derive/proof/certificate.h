@@ -23,7 +23,7 @@ namespace tc::derive {
 /// Nothing is trusted in it: check() proves what it says.
 struct Certificate {
   std::map<std::string, isl::union_map> maps;
-  std::map<std::string, std::string> duplicates = {};  ///< of the second program, and what each of them is
+  std::map<std::string, std::string> duplicates = {};  ///< of the second program, and the original of each
 };
 
 /// "c2".

@@ -15,19 +15,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Refusal{why}; }
 
-/// The index of \p read that is dimension \p j of its \p dimensions; -1: none, -2: several, or another function of it.
-int position_of(const Read& read, isl::ctx ctx, int dimensions, int j) {
-  int result = -1;
-  for (int d = 0; d < static_cast<int>(read.at.size()); ++d) {
-    const auto own = projection(ctx, dimensions, {j}).at(0);
-    if (read.at.at(d).eq_set(own).is_equal(isl::set::universe(own.domain().space())))
-      result = result == -1 ? d : -2;
-    else if (depends(read.at, d, j))
-      result = -2;
-  }
-  return result;
-}
-
 /// Does an index of \p read beside that of dimension \p j vary?
 bool has_rows(const Read& read, int j) {
   for (int d = 0; d < static_cast<int>(read.at.size()); ++d)
@@ -39,6 +26,18 @@ bool has_rows(const Read& read, int j) {
 
 lang::IntegerRange summed_range(const Scope& scope) { return iterator_box(scope).back(); }
 
+int position_of(const Program& program, const Scope& scope, const Read& read, int j) {
+  const auto own = projection(*program.context, scope.dimensions(), {j}).at(0);
+  const auto all = isl::set::universe(own.domain().space());
+  int result = -1;
+  for (int d = 0; d < static_cast<int>(read.at.size()); ++d)
+    if (read.at.at(d).eq_set(own).is_equal(all))
+      result = result == -1 ? d : -2;
+    else if (depends(read.at, d, j))
+      result = -2;
+  return result;
+}
+
 MovedTemporaries::MovedTemporaries(const Program& program, const lang::IntegerRange& range, RollView& view,
                                    std::vector<std::string> only)
     : program_(program), range_(range), view_(view), only_(std::move(only)) {}
@@ -48,7 +47,7 @@ void MovedTemporaries::add(const Read& read, const Scope& scope, int j) {
   if (!source || !depends(read.at, j) || !has_rows(read, j)) return;
   const auto& name = source->tensor;
   if (!only_.empty() && !contains(only_, name)) return;
-  const int position = position_of(read, *program_.context, scope.dimensions(), j);
+  const int position = position_of(program_, scope, read, j);
   if (position < 0) refuse(str("'", scope.tensor, "' reads '", name, "' at another index than its iterator"));
   if (const int known = view_.position(name); known >= 0 && known != position)
     refuse(str("'", name, "' is read at its iterator in two dimensions"));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tc/base/contains.h"
+#include "tc/base/str.h"
 
 namespace tc::derive {
 
@@ -16,7 +17,7 @@ std::int64_t elements(const lang::Box& box) {
   return result;
 }
 
-/// Names for what a group reads: the tensor itself, or a copy of its definition.
+/// The names by which a group reads tensors that have copies of their definition.
 using Names = std::map<std::string, std::string>;
 
 Scope renamed(Scope scope, const Names& names) {
@@ -50,8 +51,9 @@ class Recomputer {
       taken.insert(own.begin(), own.end());
     }
     if (step.certificate.duplicates.empty()) return {};
-    for (const auto& [copy, original] : step.certificate.duplicates)
-      if (step.what.find(original) == std::string::npos) step.what += (step.what.empty() ? "" : ", ") + original;
+    std::set<std::string> originals;
+    for (const auto& [copy, original] : step.certificate.duplicates) originals.insert(original);
+    step.what = join(originals);
     return {step};
   }
 

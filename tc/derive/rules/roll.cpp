@@ -1,11 +1,12 @@
 #include "tc/derive/rules/roll.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
-#include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
+#include "tc/derive/rules/moved_temporaries.h"
 #include "tc/derive/rules/recompute.h"
 #include "tc/derive/rules/roll_parts.h"
 
@@ -51,11 +52,8 @@ class Grouper {
   void add(const Scope& scope, const Read& read) {
     if (!is_sum_over_one(program_, scope))
       throw Refusal{str("'", read.tensor, "' is read by '", scope.tensor, "', too, and so needed as a whole")};
-    const auto range = iterator_box(scope).back();
-    const auto own = projection(*program_.context, scope.dimensions(), {scope.left()}).at(0);
-    int position = 0;
-    while (position < static_cast<int>(read.at.size()) && !read.at.at(position).as_map().is_equal(own.as_map()))
-      ++position;
+    const auto range = summed_range(scope);
+    const int position = position_of(program_, scope, read, scope.left());
     for (auto& group : groups_)
       if (group.position == position && group.range == range && !depends_on(scope, group.sums))
         return group.sums.push_back(scope.tensor);
@@ -64,12 +62,12 @@ class Grouper {
 
   /// Is \p scope made of one of \p tensors?
   bool depends_on(const Scope& scope, const std::vector<std::string>& tensors) const {
-    for (const auto& part : scope.cases)
-      for (const auto& read : part.reads) {
-        const auto source = program_.find(read.tensor);
-        if (source && (contains(tensors, read.tensor) || depends_on(*source, tensors))) return true;
-      }
-    return false;
+    std::set<std::string> sources{scope.tensor};
+    for (auto place = program_.scopes.rbegin(); place != program_.scopes.rend(); ++place)
+      if (sources.count((*place)->tensor))
+        for (const auto& part : (*place)->cases)
+          for (const auto& read : part.reads) sources.insert(read.tensor);
+    return std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) { return sources.count(tensor) > 0; });
   }
 
   const Program& program_;

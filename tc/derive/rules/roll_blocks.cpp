@@ -77,8 +77,8 @@ void drop_unread(Program& program, const std::set<std::string>& some) {
   }
 }
 
-/// Writes elementwise temporaries, \p between, out in the sums of \p program, or in those of names \p only. Gives the sums that changed, and what was
-/// written out.
+/// Writes elementwise temporaries, \p between, out in the sums of \p program, or in those of names \p only. Gives the sums that changed, and
+/// the temporaries written out.
 std::pair<std::vector<std::string>, std::set<std::string>> write_out(Program& program,
                                                                      const std::set<std::string>& between,
                                                                      const std::vector<std::string>& only) {

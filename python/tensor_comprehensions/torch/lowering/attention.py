@@ -118,7 +118,8 @@ def cudnn_attention(
 def _gradients(b, grad, q, k, v, out, rows, causal, mask, scale):
     """Of queries, keys and values; `rows` gives a row's logarithm at its subscripts.
 
-    Shares and gradients of scores are rounded to the type of the values before they are multiplied, as torch's kernels of GPUs do."""
+    Shares and gradients of scores are rounded to the type of the values before they are multiplied, as torch's kernels of GPUs do.
+    """
     n, h, i, j, d, e, kv = _heads(q, k, v)
     refuse(kv is not h, "grouped heads")
     own = opmath(q.dtype)
@@ -126,14 +127,12 @@ def _gradients(b, grad, q, k, v, out, rows, causal, mask, scale):
     factor = 1 / math.sqrt(q.shape[3]) if scale is None else scale
     scores = _scores(b, q, k, scale, causal, mask)
     share = b.define([n, h, i, j], call("exp", scores[n, h, i, j] - cast(rows(n, h, i), own)))
-    rounds = q.dtype != own
-    factor_of = lambda value: b.define([n, h, i, j], cast(value, q.dtype) if rounds else value)
-    shares = factor_of(share[n, h, i, j]) if rounds else share
+    shares = share if q.dtype == own else b.define([n, h, i, j], cast(share[n, h, i, j], q.dtype))
     grad_v = b.sum([n, h, j, e], at(shares, n, h, i, j) * at(grad, n, h, i, e))
     grad_share = b.sum([n, h, i, j], at(grad, n, h, i, e) * at(v, n, h, j, e))
     lost = b.sum([n, h, i], at(grad, n, h, i, e) * at(out, n, h, i, e))
     value = share[n, h, i, j] * (grad_share[n, h, i, j] - lost[n, h, i]) * factor
-    grad_scores = factor_of(value)
+    grad_scores = b.define([n, h, i, j], cast(value, q.dtype))
     grad_q = b.sum([n, h, i, d], at(grad_scores, n, h, i, j) * at(k, n, h, j, d))
     grad_k = b.sum([n, h, j, d], at(grad_scores, n, h, i, j) * at(q, n, h, i, d))
     return tuple(rounded(b, made, q.dtype) for made in (grad_q, grad_k, grad_v))
