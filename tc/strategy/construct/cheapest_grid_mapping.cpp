@@ -6,6 +6,8 @@
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/map_grid/check_kernel_nest.h"
 #include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
+#include "tc/strategy/construct/walk_kernels.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/grid_candidates.h"
 #include "tc/strategy/grid/tile_ordered_loop.h"
@@ -70,11 +72,26 @@ std::optional<PricedGridMapping> cheapest_loop_tile(const polyhedral::Scop& scop
   return std::nullopt;
 }
 
+/// What a walk from \p chosen by \p policy finds where that is clearly cheaper, and else \p chosen.
+PricedGridMapping walked(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                         const PricedCluster& priced, const PricedGridMapping& chosen, ConstructionPolicy policy) {
+  const auto& limits = *priced.target.grid;
+  const auto start =
+      chosen.nest ? *chosen.nest
+                  : polyhedral::without_idle_loops(priced.nests, polyhedral::nest_of(priced.nests, chosen.mapping));
+  const auto found = walk_kernels(priced, start, {.policy = policy}, [&](const polyhedral::Nest& nest) {
+    return polyhedral::is_realisable_kernel(scop, cluster, nest, limits);
+  });
+  if (!(found.price.seconds < least_share * chosen.price.seconds)) return chosen;
+  return {chosen.mapping, found.price, found.nest};
+}
+
 }  // namespace
 
 PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                                         const Target& target, const polyhedral::MappingOptions& options,
-                                        const OperationsOfBodies& bodies) {
+                                        const OperationsOfBodies& bodies,
+                                        const std::optional<ConstructionPolicy>& policy) {
   auto rules = choose_grid_cluster(scop, cluster, *target.grid, options);
   PricedCluster priced(scop, cluster, target, bodies);
   const PricedGridMapping by_rules{rules, grid_price(priced, rules)};
@@ -87,7 +104,8 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
     tile->mapping = rules;
     if (tile->price.seconds < best.price.seconds) best = *tile;
   }
-  return best.price.seconds < least_share * by_rules.price.seconds ? best : by_rules;
+  const auto& chosen = best.price.seconds < least_share * by_rules.price.seconds ? best : by_rules;
+  return policy ? walked(scop, cluster, priced, chosen, *policy) : chosen;
 }
 
 std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& scop,
@@ -106,10 +124,11 @@ std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& 
 
 std::vector<PricedGridMapping> cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
                                                      const polyhedral::MappingOptions& options,
-                                                     const OperationsOfBodies& bodies) {
+                                                     const OperationsOfBodies& bodies,
+                                                     const std::optional<ConstructionPolicy>& policy) {
   std::vector<PricedGridMapping> result;
   for (const auto& cluster : clustered.clusters)
-    result.push_back(cheapest_grid_cluster(clustered.scop, cluster, target, options, bodies));
+    result.push_back(cheapest_grid_cluster(clustered.scop, cluster, target, options, bodies, policy));
   return result;
 }
 

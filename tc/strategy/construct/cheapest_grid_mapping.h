@@ -8,6 +8,7 @@
 #include "tc/polyhedral/map/grid_mapping.h"
 #include "tc/polyhedral/nest/nest.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
+#include "tc/strategy/construct/construct.h"
 #include "tc/strategy/grid_price/grid_price.h"
 #include "tc/strategy/price/priced_cluster.h"
 
@@ -23,10 +24,12 @@ struct PricedGridMapping {
 /// The mapping of \p cluster, which computes \p bodies, to a grid of \p target, and its price: of what rules choose
 /// (choose_grid_mapping.h) and what else is possible (grid_candidates.h, tile_ordered_loop.h) that whose price (grid_price.h) is least. Rules keep clusters
 /// of few instances, those for which \p options name sizes, and those that nothing else makes cheaper by a tenth. Nothing is
-/// compiled or measured.
+/// compiled or measured. With a \p policy, a walk among kernels (walk_kernels.h) begins there, and what it finds is taken where it is
+/// cheaper by a tenth.
 PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                                         const Target& target, const polyhedral::MappingOptions& options,
-                                        const OperationsOfBodies& bodies);
+                                        const OperationsOfBodies& bodies,
+                                        const std::optional<ConstructionPolicy>& policy = {});
 
 /// What is possible for \p cluster beside what rules choose, the cheapest first: at most \p count.
 std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& scop,
@@ -37,6 +40,7 @@ std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& 
 /// The same of all clusters of \p clustered.
 std::vector<PricedGridMapping> cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
                                                      const polyhedral::MappingOptions& options,
-                                                     const OperationsOfBodies& bodies);
+                                                     const OperationsOfBodies& bodies,
+                                                     const std::optional<ConstructionPolicy>& policy = {});
 
 }  // namespace tc::strategy
