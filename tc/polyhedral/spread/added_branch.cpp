@@ -59,8 +59,9 @@ NestBranch added_branch(const GridClusterState& state, const NestBranch& own, co
   std::int64_t lanes = 1;
   for (const auto& member : members) {
     result.loops.insert(result.loops.end(), member.run.begin(), member.run.end());
-    has_run = has_run || !member.run.empty();
-    if (member.dimension >= 0) lanes = std::max(lanes, member.outer.back().digit.step);
+    if (member.run.empty()) continue;
+    has_run = true;
+    lanes = member.dimension >= 0 ? member.outer.back().digit.step : 1;
   }
   if (flags.in_lanes && has_run) {
     result.loops.back().place = NestPlace::Lanes;
