@@ -79,6 +79,12 @@ std::string_view text_of(Construction construct) {
       return "gensor";
     case Construction::GensorPrinted:
       return "gensor_printed";
+    case Construction::BestFirstAlone:
+      return "best_first!";
+    case Construction::RollerAlone:
+      return "roller!";
+    case Construction::GensorAlone:
+      return "gensor!";
   }
   throw OptionsError("mapping option 'construct' is no Construction");
 }
@@ -283,7 +289,8 @@ std::string MappingOptions::to_python() const {
 Construction MappingOptions::construct() const {
   auto text = std::get<std::string>(value("construct"));
   for (auto construction : {Construction::Rules, Construction::BestFirst, Construction::Roller, Construction::Gensor,
-                            Construction::GensorPrinted})
+                            Construction::GensorPrinted, Construction::BestFirstAlone, Construction::RollerAlone,
+                            Construction::GensorAlone})
     if (text == text_of(construction)) return construction;
   return Construction::Checked;
 }

@@ -15,8 +15,18 @@ namespace tc::options {
 using polyhedral::FusionStrategy;
 
 /// What decides tiles, blocks, lanes, copies and threads of a processor: rules that a short search by prices checks, rules
-/// alone, or a search of this kind (strategy/construct/construct.h).
-enum class Construction : std::uint8_t { Checked, Rules, BestFirst, Roller, Gensor, GensorPrinted };
+/// alone, or a search of this kind (strategy/construct/construct.h), which rules check or which decides alone.
+enum class Construction : std::uint8_t {
+  Checked,
+  Rules,
+  BestFirst,
+  Roller,
+  Gensor,
+  GensorPrinted,
+  BestFirstAlone,
+  RollerAlone,
+  GensorAlone
+};
 
 /// The value of an option: of a flag, a number, a list of numbers or names, or as text.
 using OptionValue = std::variant<bool, std::int64_t, std::string, std::vector<std::int64_t>, std::vector<std::string>>;

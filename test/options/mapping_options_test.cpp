@@ -60,6 +60,8 @@ std::vector<Row> rows() {
       ROW("cooperative=1", MappingOptions().with_cooperative(true), "MappingOptions(cooperative=True)"),
       ROW("construct=roller", MappingOptions().with_construct(tc::options::Construction::Roller),
           "MappingOptions(construct='roller')"),
+      ROW("construct=gensor!", MappingOptions().with_construct(tc::options::Construction::GensorAlone),
+          "MappingOptions(construct='gensor!')"),
       ROW("gather_reuse=3", MappingOptions().with_gather_reuse(3), "MappingOptions(gather_reuse=3)"),
       ROW("nest=nest of S0|m0/8 on cores|S0: m0%8", MappingOptions().with_nest("nest of S0|m0/8 on cores|S0: m0%8"),
           "MappingOptions(nest='nest of S0|m0/8 on cores|S0: m0%8')"),
@@ -170,6 +172,11 @@ TEST(MappingOptions, StrategiesHaveNames) {
   EXPECT_EQ(MappingOptions::parse("construct:roller,parallel=0").construct(), Construction::Roller);
   EXPECT_EQ(MappingOptions::named("construct:gensor").to_text(), "construct=gensor");
   EXPECT_EQ(MappingOptions::parse("construct:gensor_printed").construct(), Construction::GensorPrinted);
+  EXPECT_EQ(MappingOptions::parse("construct=best_first!").construct(), Construction::BestFirstAlone);
+  EXPECT_EQ(MappingOptions::parse("construct=roller!").construct(), Construction::RollerAlone);
+  EXPECT_ERROR(MappingOptions::parse("construct=rules!"), OptionsError,
+               "mapping option 'construct=rules!': must be rules, best_first, roller, gensor, gensor_printed, checked, "
+               "best_first!, roller! or gensor!");
   EXPECT_EQ(MappingOptions::parse("mlp,block=64").to_text(),
             "fusion=max,tile=1,reduction_parts=1,grid=128,block=64,shared=0,registers=0,reduce_in_block=0");
   for (const auto& name : MappingOptions::strategies())

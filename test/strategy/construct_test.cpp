@@ -124,7 +124,7 @@ TEST_F(ConstructTest, WhatRulesChooseStaysUnlessThePriceIsClearlyLess) {
         .scop();
   };
   auto found = [&](ConstructionPolicy policy) {
-    return construct_cluster_mapping(clustered_.scop, clustered_.clusters.front(), target_, options_, policy);
+    return construct_cluster_mapping(clustered_.scop, clustered_.clusters.front(), target_, options_, {policy});
   };
   auto rules = [&] { return choose_cluster_mapping(clustered_.scop, clustered_.clusters.front(), target_, options_); };
   for (auto policy : {ConstructionPolicy::Descent, ConstructionPolicy::BestFirst, ConstructionPolicy::Roller}) {
@@ -132,6 +132,13 @@ TEST_F(ConstructTest, WhatRulesChooseStaysUnlessThePriceIsClearlyLess) {
     EXPECT_LT(seconds(all, found(policy)), 0.75 * seconds(all, rules())) << to_string(found(policy));
     space(product(256, 256, 256));
     EXPECT_EQ(to_string(found(policy)), to_string(rules()));
+  }
+  for (auto policy : {ConstructionPolicy::BestFirst, ConstructionPolicy::Roller, ConstructionPolicy::Gensor}) {
+    auto all = space(product(256, 256, 256));
+    const auto alone =
+        construct_cluster_mapping(clustered_.scop, clustered_.clusters.front(), target_, options_, {policy, true});
+    EXPECT_EQ(alone, construct(all, policy, buffer_bytes(target_, options_)).mapping);
+    EXPECT_NE(alone, rules()) << "what it finds is used, dearer or not";
   }
   space(rows(1024));
   EXPECT_EQ(found(ConstructionPolicy::Descent), rules()) << "too little work for a search";

@@ -84,7 +84,8 @@ TEST(WalkKernels, TheDefaultStaysUnlessATenthDearer) {
     const auto all = scheduled(scop);
     const auto chosen = cheapest_grid_cluster(all.scop, all.clusters.at(0), target, {}, {});
     for (const auto policy : policies) {
-      const auto found = cheapest_grid_cluster(all.scop, all.clusters.at(0), target, {}, {}, policy);
+      const auto found =
+          cheapest_grid_cluster(all.scop, all.clusters.at(0), target, {}, {}, ConstructionSearch{policy});
       EXPECT_LE(found.price.seconds, chosen.price.seconds);
       if (found.nest != chosen.nest) {
         EXPECT_LT(found.price.seconds, 0.9 * chosen.price.seconds);

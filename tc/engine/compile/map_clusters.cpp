@@ -7,6 +7,7 @@
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
+#include "tc/engine/compile/search_of.h"
 #include "tc/polyhedral/map_cpu/check_cpu_nest.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
@@ -106,36 +107,22 @@ void begin_passes(CompileState& state, LaunchState& launch) {
 }
 
 /// The search that the options ask for; nothing where rules decide, as where options name sizes or iterators.
-std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state) {
+std::optional<strategy::ConstructionSearch> search_for(const CompileState& state) {
   const auto& options = state.mapping;
   bool named = !options.tile.empty() || !options.register_tile.empty() || options.unroll > 0 ||
                options.reduction_block > 0 || !options.parallel_along.empty() || !options.vector_along.empty();
   if (named || !options.nest.empty()) return std::nullopt;
-  switch (state.construct) {
-    case options::Construction::Rules:
-      return std::nullopt;
-    case options::Construction::Checked:
-      return strategy::ConstructionPolicy::Descent;
-    case options::Construction::BestFirst:
-      return strategy::ConstructionPolicy::BestFirst;
-    case options::Construction::Roller:
-      return strategy::ConstructionPolicy::Roller;
-    case options::Construction::Gensor:
-      return strategy::ConstructionPolicy::Gensor;
-    case options::Construction::GensorPrinted:
-      return strategy::ConstructionPolicy::GensorPrinted;
-  }
-  throw InternalError("a construction without a meaning");
+  return search_of(state.construct);
 }
 
 polyhedral::ClusterMapping choose_cluster(const CompileState& state, const polyhedral::Scop& scop,
                                           const polyhedral::ClusterView& cluster) {
   auto mapping = state.mapping;
   if (cluster.in_strips()) mapping.parallel = false;
-  const auto policy = policy_of(state);
+  const auto search = search_for(state);
   const auto bodies = body_operations(*state.program);
-  if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, mapping, bodies);
-  return strategy::construct_cluster_mapping(scop, cluster, state.target, mapping, *policy, bodies, state.nearest);
+  if (!search) return strategy::choose_cluster_mapping(scop, cluster, state.target, mapping, bodies);
+  return strategy::construct_cluster_mapping(scop, cluster, state.target, mapping, *search, bodies, state.nearest);
 }
 
 void choose(CompileState& state, std::size_t index) {

@@ -7,6 +7,7 @@
 #include "tc/engine/compile/grid_kernels.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
+#include "tc/engine/compile/search_of.h"
 #include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
@@ -21,27 +22,13 @@ namespace {
 
 void gather(CompileState& state, std::size_t index) { gather_clusters(state.launches[index]); }
 
-/// The walk among kernels that the options ask for, behind what prices choose; nothing without one.
-std::optional<strategy::ConstructionPolicy> walk_of(const CompileState& state) {
-  switch (state.construct) {
-    case options::Construction::BestFirst:
-      return strategy::ConstructionPolicy::BestFirst;
-    case options::Construction::Roller:
-      return strategy::ConstructionPolicy::Roller;
-    case options::Construction::Gensor:
-      return strategy::ConstructionPolicy::Gensor;
-    default:
-      return std::nullopt;
-  }
-}
-
 /// What prices choose takes the place of what rules have chosen, where there are operations enough to look for it.
 std::vector<strategy::PricedGridMapping> choose_by_price(CompileState& state, LaunchState& launch) {
   std::vector<strategy::PricedGridMapping> chosen;
   auto left = state.mapping.quota * std::max<std::size_t>(launch.scop->statements.size(), 1);
   within_quota(state, *launch.scop, "map", left, [&] {
     chosen = strategy::cheapest_grid_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
-                                             body_operations(*state.program), walk_of(state));
+                                             body_operations(*state.program), search_of(state.construct));
   });
   for (std::size_t i = 0; i < chosen.size(); ++i) launch.grid().mapping->clusters[i] = chosen[i].mapping;
   return chosen;

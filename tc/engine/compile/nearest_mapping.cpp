@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tc/engine/compile/search_of.h"
 #include "tc/engine/define/late_inlining.h"
 #include "tc/engine/machine/machine_kind.h"
 
@@ -16,8 +17,8 @@ cache::Key persistent_key(const Function& function, const std::vector<Argument>&
 }
 
 bool begins_at_nearest(const options::MappingOptions& mapping) {
-  const auto construct = mapping.construct();
-  return construct != options::Construction::Rules && construct != options::Construction::Checked;
+  const auto search = search_of(mapping.construct());
+  return search && search->policy != strategy::ConstructionPolicy::Descent && !search->alone;
 }
 
 std::optional<options::MappingOptions> nearest_mapping(const Function& function, const std::vector<Argument>& arguments,

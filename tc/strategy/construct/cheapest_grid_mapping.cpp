@@ -72,17 +72,24 @@ std::optional<PricedGridMapping> cheapest_loop_tile(const polyhedral::Scop& scop
   return std::nullopt;
 }
 
-/// What a walk from \p chosen by \p policy finds where that is clearly cheaper, and else \p chosen.
+bool walks(const std::optional<ConstructionSearch>& search) {
+  using Policy = ConstructionPolicy;
+  return search &&
+         (search->policy == Policy::BestFirst || search->policy == Policy::Roller || search->policy == Policy::Gensor);
+}
+
+/// What a walk from \p chosen by \p search finds where that is clearly cheaper or decides alone, and else \p chosen.
 PricedGridMapping walked(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
-                         const PricedCluster& priced, const PricedGridMapping& chosen, ConstructionPolicy policy) {
+                         const PricedCluster& priced, const PricedGridMapping& chosen,
+                         const ConstructionSearch& search) {
   const auto& limits = *priced.target.grid;
   const auto start =
       chosen.nest ? *chosen.nest
                   : polyhedral::without_idle_loops(priced.nests, polyhedral::nest_of(priced.nests, chosen.mapping));
-  const auto found = walk_kernels(priced, start, {.policy = policy}, [&](const polyhedral::Nest& nest) {
+  const auto found = walk_kernels(priced, start, {.policy = search.policy}, [&](const polyhedral::Nest& nest) {
     return polyhedral::is_realisable_kernel(scop, cluster, nest, limits);
   });
-  if (!(found.price.seconds < least_share * chosen.price.seconds)) return chosen;
+  if (!search.alone && !(found.price.seconds < least_share * chosen.price.seconds)) return chosen;
   return {chosen.mapping, found.price, found.nest};
 }
 
@@ -91,11 +98,12 @@ PricedGridMapping walked(const polyhedral::Scop& scop, const polyhedral::Cluster
 PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                                         const Target& target, const polyhedral::MappingOptions& options,
                                         const OperationsOfBodies& bodies,
-                                        const std::optional<ConstructionPolicy>& policy) {
+                                        const std::optional<ConstructionSearch>& search) {
   auto rules = choose_grid_cluster(scop, cluster, *target.grid, options);
   PricedCluster priced(scop, cluster, target, bodies);
   const PricedGridMapping by_rules{rules, grid_price(priced, rules)};
-  if (names_sizes(options) || !is_worth_it(scop, cluster)) return by_rules;
+  const bool decides_alone = walks(search) && search->alone;
+  if (names_sizes(options) || (!decides_alone && !is_worth_it(scop, cluster))) return by_rules;
   auto best = by_rules;
   for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options))
     if (auto price = grid_price(priced, mapping); price.seconds < best.price.seconds) best = {mapping, price};
@@ -105,7 +113,7 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
     if (tile->price.seconds < best.price.seconds) best = *tile;
   }
   const auto& chosen = best.price.seconds < least_share * by_rules.price.seconds ? best : by_rules;
-  return policy ? walked(scop, cluster, priced, chosen, *policy) : chosen;
+  return walks(search) ? walked(scop, cluster, priced, chosen, *search) : chosen;
 }
 
 std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& scop,
@@ -125,10 +133,10 @@ std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& 
 std::vector<PricedGridMapping> cheapest_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
                                                      const polyhedral::MappingOptions& options,
                                                      const OperationsOfBodies& bodies,
-                                                     const std::optional<ConstructionPolicy>& policy) {
+                                                     const std::optional<ConstructionSearch>& search) {
   std::vector<PricedGridMapping> result;
   for (const auto& cluster : clustered.clusters)
-    result.push_back(cheapest_grid_cluster(clustered.scop, cluster, target, options, bodies, policy));
+    result.push_back(cheapest_grid_cluster(clustered.scop, cluster, target, options, bodies, search));
   return result;
 }
 

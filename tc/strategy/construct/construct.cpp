@@ -300,25 +300,25 @@ std::vector<Construction> cheapest_mappings(const MappingSpace& space, std::int6
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
                                                      const polyhedral::ClusterView& cluster, const Target& target,
                                                      const polyhedral::MappingOptions& options,
-                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies,
+                                                     const ConstructionSearch& search, const OperationsOfBodies& bodies,
                                                      const std::optional<polyhedral::MappingOptions>& nearest) {
   if (cluster.statements.empty()) return {};
   const auto machine = machine_of(target, options);
   const ClusterFacts facts(scop, cluster, machine, options);
-  if (policy == ConstructionPolicy::Descent && facts.work < least_searched)
+  if (search.policy == ConstructionPolicy::Descent && facts.work < least_searched)
     return choose_cluster_mapping(scop, cluster, target, options, bodies);
   constexpr std::uint64_t seed = 1;
   const auto bytes = buffer_bytes(target, options);
   MappingSpace space(facts, bodies);
+  if (search.alone) return construct(space, search.policy, bytes, seed).mapping;
   const auto rules = choose_cluster_mapping(facts, [&](const ClusterMapping& mapping, double limit) {
     return price_up_to(limit, space.prices, mapping, bytes);
   });
   if (rules.dot.iterator >= 0) return rules;
-  if (policy == ConstructionPolicy::GensorPrinted) return construct(space, policy, bytes, seed).mapping;
   std::vector<MappingState> starts{state_of(space, rules)};
   if (nearest) starts.push_back(state_of(space, choose_cluster_mapping(scop, cluster, target, *nearest, bodies)));
   std::erase_if(starts, [&](const MappingState& state) { return !is_possible(space, state); });
-  auto found = construct(space, policy, bytes, seed, starts).mapping;
+  auto found = construct(space, search.policy, bytes, seed, starts).mapping;
   return is_clearly_cheaper(space.prices, found, rules, bytes) ? found : rules;
 }
 

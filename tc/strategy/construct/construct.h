@@ -19,6 +19,13 @@ enum class ConstructionPolicy : std::uint8_t {
   GensorPrinted,  ///< one chain by the printed formulas of the paper (printed_gensor.h), to show their result
 };
 
+/// A search that decides beside rules, or alone.
+struct ConstructionSearch {
+  ConstructionPolicy policy = ConstructionPolicy::Descent;
+  /// Begins at plain loops alone, and what it finds is used whatever rules would choose.
+  bool alone = false;
+};
+
 /// The relative difference of prices below which mappings are not distinguished: among pairs of mappings that
 /// `price_model` measured, at most 1.5 times as slow as the fastest, pairs with prices less than 1 % apart are in the
 /// right order in 51 of 100 cases.
@@ -52,11 +59,12 @@ std::vector<Construction> cheapest_mappings(const MappingSpace& space, std::int6
 /// (choose_mapping.h), without options and with \p nearest, if these are states. The choice of the rules stays unless
 /// the price of the result is at most `least_gain` of its price. It also stays if it uses matrix
 /// registers or dot products, which states cannot represent, and for Descent if the cluster has fewer than 65536
-/// instances. GensorPrinted does not use the rules.
+/// instances. A search that decides alone does not use the rules.
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
                                                      const polyhedral::ClusterView& cluster, const Target& target,
                                                      const polyhedral::MappingOptions& options,
-                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies = {},
+                                                     const ConstructionSearch& search,
+                                                     const OperationsOfBodies& bodies = {},
                                                      const std::optional<polyhedral::MappingOptions>& nearest = {});
 
 }  // namespace tc::strategy
