@@ -1,60 +1,87 @@
 // Layout conversions of the networks of VTensor's evaluation, as its library asks for them and as they are left by hoisting,
-// by the choice of element-wise layouts, and by both. Nothing is computed: networks are evaluated as far as layouts go.
+// by the choice of element-wise layouts, and by both. Without --run nothing is computed: networks are evaluated as far as layouts go.
 //
-//   build/bin/conversions
+//   build/bin/conversions                                       conversions, counted
+//   build/bin/conversions --run [--batch 1] [--rounds 7] [--only ResNet-50]      milliseconds of an inference with random weights
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
 #include <iostream>
 
 #include "benchmarks/conversions/network.h"
 #include "tc/base/str.h"
-#include "tc/graph/resolve/operators.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/layouts/operator_runtime.h"
+#include "tc/layout/map/names.h"
+#include "tc/library/registry.h"
 
 namespace tc::bench {
 namespace {
 
-using namespace graph;
+using engine::LayoutChoice;
+using graph::Hoisting, graph::LayoutObjective;
+using layout::Layout;
+using Wishes = std::vector<std::optional<Layout>>;
 
-int kernels = 0;
+/// Blocks if there are some.
+Layout of_channels(const engine::VirtualTensor& tensor) { return tensor.size('C') < 16 ? plain : blocked; }
 
-void invoke(Invocation& call, const Layout& inputs, const Layout& output) {
-  for (auto& tensor : call.inputs) tensor.require(inputs);
-  call.outputs.front().require(output);
-  call.tag();
-  ++kernels;
+/// The layout of weights beside an image in \p image and a result in \p result.
+std::optional<Layout> of_weights(const engine::VirtualTensor& tensor, bool image_in_blocks) {
+  if (tensor.dims == "CRS") return layout::parse_layout("split(0, 16) reorder(0, 2, 3, 1)");
+  if (tensor.dims == "OIRS") return layout::named_layout(image_in_blocks ? "OIhw16i16o" : "Ohwi16o");
+  if (tensor.dims == "OC") return layout::parse_layout("split(0, 16) reorder(0, 2, 1)");
+  return std::nullopt;
 }
-
-/// Blocks where there are some.
-Layout of_channels(const PhysicalTensor& tensor) { return tensor.size('C') < 16 ? plain : blocked; }
 
 /// A library of the kind of MKL-DNN for windows, and a framework that is conservative beside it: element by element, and for
 /// matrices, it has channels last.
-Dispatcher libraries() {
-  Dispatcher result;
-  result.add({"windows", 2, {}, of_channels});
-  result.add({"framework", 1, {}, {}});
-  for (const std::string op : {"conv", "depthwise", "pool"})
-    result.add({"cpu", op, "windows", {}, [](Invocation& call, const LibraryDescription& library) {
-                  const auto inputs = library.guideline(call.inputs.front());
-                  invoke(call, inputs, library.guideline(call.outputs.front()));
-                }});
-  result.add({"cpu", "concat", "windows",
-              [](const Invocation& call) {
-                bool whole = true;
-                for (const auto& part : call.inputs) whole = whole && fills_blocks(part.size('C'));
-                return whole;
-              },
-              [](Invocation& call, const LibraryDescription&) { invoke(call, blocked, blocked); }});
-  for (const std::string op : {"concat", "batch_norm", "relu", "add", "mean", "dense", "softmax"})
-    result.add({"cpu", op, "framework", {}, [](Invocation& call, const LibraryDescription&) {
-                  invoke(call, channels_last, channels_last);
-                }});
+Wishes of_mkldnn(const engine::Invocation& call) {
+  const auto& op = call.call().op;
+  const bool windows = op == "conv" || op == "depthwise" || op == "max_pool" || op == "avg_pool";
+  const bool whole = op == "concat" && std::all_of(call.inputs.begin(), call.inputs.end(),
+                                                   [](const auto& part) { return fills_blocks(part.size('C')); });
+  Wishes result;
+  for (const auto* operand : call.operands()) {
+    const auto& tensor = operand->tensor();
+    if (tensor.constant) {
+      result.push_back(of_weights(tensor, call.inputs[0].size('C') >= 16));
+    } else if (tensor.dims == "NCHW") {
+      result.push_back(windows || whole ? of_channels(tensor) : channels_last);
+    } else {
+      result.push_back(plain);
+    }
+  }
   return result;
 }
 
-void print(const std::string& name, const Network& network) {
+struct Named {
+  std::string name;
+  std::function<Network(std::int64_t batch)> make;
+};
+const std::vector<Named> networks = {{"GoogleNet", googlenet},
+                                     {"Inception-ResNet-v2", inception_resnet_v2},
+                                     {"Inception-v2", inception_v2},
+                                     {"Inception-v3", inception_v3},
+                                     {"NasNet-Large", nasnet_large},
+                                     {"ResNet-50", [](std::int64_t batch) { return resnet(batch, {3, 4, 6, 3}); }},
+                                     {"ResNet-101", [](std::int64_t batch) { return resnet(batch, {3, 4, 23, 3}); }},
+                                     {"ResNet-152", [](std::int64_t batch) { return resnet(batch, {3, 8, 36, 3}); }},
+                                     {"VGG19", vgg19},
+                                     {"DenseNet-169", densenet169},
+                                     {"MobileNet-v1", mobilenet_v1},
+                                     {"MobileNet-v2", mobilenet_v2}};
+
+void count(const Named& named) {
+  const auto network = named.make(1);
+  engine::OperatorRuntime runtime({"own"});
+  runtime.dispatcher().add({"own", 1, {}, of_mkldnn});
+  engine::evaluate_partially(network.program(), runtime.dispatcher(), "cpu");  // texts are parsed once
   const auto begin = std::chrono::steady_clock::now();
-  const auto graph = evaluate_partially(network.program(), libraries(), "cpu").graph;
+  const auto graph = engine::evaluate_partially(network.program(), runtime.dispatcher(), "cpu").graph;
   const auto asked = resolve_layouts(graph);
   const auto hoisted = hoist_conversions(graph, asked, Hoisting::AllConsumers);
   const auto chosen = choose_layouts(graph, LayoutObjective::Edges);
@@ -62,30 +89,115 @@ void print(const std::string& name, const Network& network) {
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const auto shared = choose_layouts(graph, LayoutObjective::Shared);
   const auto without = asked.conversions.size(), left = both.conversions.size();
-  std::cout << str("| ", name, " | ", graph.nodes.size(), " | ", without, " | ", hoisted.conversions.size(), " | ",
-                   chosen.conversions.size(), " | ", left, " | ", shared.conversions.size(), " | ",
+  std::cout << str("| ", named.name, " | ", graph.nodes.size(), " | ", without, " | ", hoisted.conversions.size(),
+                   " | ", chosen.conversions.size(), " | ", left, " | ", shared.conversions.size(), " | ",
                    without == 0 ? 0 : 100 * (without - left) / without, " % | ", static_cast<int>(took.count() + 0.5),
                    " |\n");
+}
+
+struct Spread {
+  double low, median, high;  ///< quartiles
+};
+Spread spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) { return values[static_cast<std::size_t>(share * (values.size() - 1) + 0.5)]; };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+std::string rounded(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+/// A plan, and what its runs took.
+struct Measured {
+  std::string name;
+  std::shared_ptr<const engine::LayoutPlan> plan;
+  std::vector<double> ms = {}, converting_ms = {};
+  std::vector<float> result = {};
+
+  void run(const engine::VirtualTensor& image) {
+    std::vector<double> seconds;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto made = plan->run({image}, &seconds).front();
+    ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    double converting = 0;
+    for (std::size_t s = 0; s < seconds.size(); ++s)
+      if (plan->steps()[s].conversion) converting += seconds[s] * 1e3;
+    converting_ms.push_back(converting);
+    const auto* values = static_cast<const float*>(made.data());
+    result.assign(values, values + made.spec_in(made.produced).element_count());
+  }
+};
+
+void run(const Named& named, std::int64_t batch, int rounds) {
+  auto network = named.make(batch);
+  network.fill_weights();
+  std::vector<std::string> libraries{"own"};
+  if (!library::find_library("onednn").find().version.empty()) libraries.insert(libraries.begin(), "onednn");
+  engine::OperatorRuntime runtime(libraries), free(libraries);
+  for (std::size_t i = 0; i < libraries.size(); ++i)
+    runtime.dispatcher().add({libraries[i], static_cast<int>(libraries.size() - i), {}, of_mkldnn});
+  std::vector<Measured> plans;
+  for (const auto choice : {LayoutChoice::Asked, LayoutChoice::Hoisted, LayoutChoice::ElementWise, LayoutChoice::Both})
+    plans.push_back({to_string(choice), runtime.plan(network.program(), choice)});
+  plans.push_back({"liked", free.plan(network.program(), LayoutChoice::Shared)});
+  auto image = engine::allocate(network.program().tensors.front(), channels_last);
+  auto* pixels = static_cast<float*>(image.data());
+  for (std::int64_t i = 0; i < image.spec_in(plain).element_count(); ++i)
+    pixels[i] = static_cast<float>(i * 37 % 255) / 128 - 1;
+  for (int round = -1; round < rounds; ++round)
+    for (auto& plan : plans) {
+      plan.run(image);
+      if (round < 0) plan.ms.clear(), plan.converting_ms.clear();
+    }
+  const double asked = spread(plans.front().ms).median;
+  for (const auto& plan : plans) {
+    double difference = 0;
+    for (std::size_t i = 0; i < plan.result.size(); ++i)
+      difference = std::max(difference, static_cast<double>(std::abs(plan.result[i] - plans.front().result[i])));
+    const auto ms = spread(plan.ms), converting = spread(plan.converting_ms);
+    int own = 0, routines = 0;
+    for (const auto& step : plan.plan->steps())
+      if (step.library == "onednn") ++(step.kernel.runs == "own code" ? own : routines);
+    std::cout << str("| ", named.name, " | ", batch, " | ", plan.name, " | ", plan.plan->conversions(), " | ",
+                     rounded(converting.median, 2), " | ", rounded(ms.median, 1), " (", rounded(ms.low, 1), " to ",
+                     rounded(ms.high, 1), ") | ", rounded(asked / ms.median, 3), " | ", routines, " + ", own, " | ",
+                     rounded(plan.plan->choosing_ms, 0), " | ", rounded(plan.plan->making_ms / 1e3, 1), " | ",
+                     rounded(static_cast<double>(plan.plan->workspace_bytes()) / (1 << 20), 1), " | ", difference,
+                     " |\n")
+              << std::flush;
+  }
 }
 
 }  // namespace
 }  // namespace tc::bench
 
-int main() {
+int main(int count, char** arguments) {
   using namespace tc::bench;
-  std::cout << "| network | calls | asked for | hoisted | chosen | both | shared | removed by both | ms |\n"
-               "|---|---|---|---|---|---|---|---|---|\n";
-  print("GoogleNet", googlenet());
-  print("Inception-ResNet-v2", inception_resnet_v2());
-  print("Inception-v2", inception_v2());
-  print("Inception-v3", inception_v3());
-  print("NasNet-Large", nasnet_large());
-  print("ResNet-50", resnet({3, 4, 6, 3}));
-  print("ResNet-101", resnet({3, 4, 23, 3}));
-  print("ResNet-152", resnet({3, 8, 36, 3}));
-  print("VGG19", vgg19());
-  print("DenseNet-169", densenet169());
-  print("MobileNet-v1", mobilenet_v1());
-  print("MobileNet-v2", mobilenet_v2());
-  std::cout << kernels << " kernels ran\n";
+  bool runs = false;
+  std::int64_t batch = 1;
+  int rounds = 7;
+  std::string only;
+  for (int i = 1; i < count; ++i) {
+    const std::string argument = arguments[i], value = i + 1 < count ? arguments[i + 1] : "";
+    if (argument == "--run") runs = true;
+    if (argument == "--batch") batch = std::stoll(value);
+    if (argument == "--rounds") rounds = std::stoi(value);
+    if (argument == "--only") only = value;
+  }
+  tc::cpu::set_num_threads(1);
+  if (runs)
+    std::cout
+        << "| network | batch | layouts | conversions | of which ms | ms (quartiles) | of asked | routines + own code "
+           "instead | choosing ms | making s | workspace MiB | difference |\n"
+           "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+  else
+    std::cout << "| network | calls | asked for | hoisted | chosen | both | shared | removed by both | ms |\n"
+                 "|---|---|---|---|---|---|---|---|---|\n";
+  for (const auto& named : networks) {
+    if (!only.empty() && only != named.name) continue;
+    runs ? run(named, batch, rounds) : tc::bench::count(named);
+  }
 }

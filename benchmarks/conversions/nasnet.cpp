@@ -55,7 +55,8 @@ class Cells {
  private:
   Tensor apply(Step step, Tensor x, std::int64_t channels, std::int64_t stride) {
     if (step == None) return x;
-    if (step == Average || step == Maximum) return net_.pool(x, Network::square(3, stride));
+    if (step == Average) return net_.pool(x, Network::square(3, stride), "avg_pool");
+    if (step == Maximum) return net_.pool(x, Network::square(3, stride));
     const std::int64_t size = step == Separable3 ? 3 : step == Separable5 ? 5 : 7;
     for (const auto by : {stride, std::int64_t{1}}) {
       x = net_.depthwise(net_.relu(x), Network::square(size, by));
@@ -81,8 +82,8 @@ class Cells {
 
 }  // namespace
 
-Network nasnet_large() {
-  Network net;
+Network nasnet_large(std::int64_t batch) {
+  Network net(batch);
   Cells cells(net);
   auto before = net.batch_norm(net.conv(net.image(331), 96, Network::square(3, 2, Network::Valid)));
   auto x = before;

@@ -1,5 +1,9 @@
 #include "benchmarks/conversions/network.h"
 
+#include <algorithm>
+#include <cmath>
+#include <random>
+
 #include "tc/layout/map/names.h"
 
 namespace tc::bench {
@@ -10,57 +14,73 @@ const Layout plain, channels_last = layout::named_layout("NHWC"), blocked = layo
 
 bool fills_blocks(std::int64_t channels) { return channels % 16 == 0; }
 
-Network::Tensor Network::make(const std::string& op, const std::vector<Tensor>& inputs,
-                              std::vector<std::int64_t> extents, std::vector<Layout> candidates) {
-  const Tensor made = program_.tensors.size();
-  program_.tensors.push_back({op, DType::Float32, "NCHW", std::move(extents)});
-  if (!op.empty()) program_.calls.push_back({op, inputs, {made}, {}, std::move(candidates)});
-  return made;
-}
-
 Network::Tensor Network::image(std::int64_t size) {
-  const auto made = make("", {}, {1, 3, size, size});
-  program_.entry[made] = channels_last;
-  return made;
+  return program_.add({"image", DType::Float32, "NCHW", {batch_, 3, size, size}, false, channels_last});
 }
 
-Network::Tensor Network::windowed(const std::string& op, Tensor x, std::int64_t channels, const Window& window) {
-  auto outputs = [&](std::int64_t size, std::int64_t reach) {
-    return window.padding == Same ? (size + window.stride - 1) / window.stride : (size - reach) / window.stride + 1;
+Network::Tensor Network::weights(const std::string& dims, std::vector<std::int64_t> extents) {
+  return program_.add({"weights", DType::Float32, dims, std::move(extents), true});
+}
+
+engine::Attributes Network::attributes(Tensor x, const Window& window) const {
+  engine::Attributes result{{"stride", window.stride}};
+  if (window.padding == Valid) return result;
+  auto pad = [&](char dim, std::int64_t reach, const std::string& before, const std::string& behind) {
+    const auto size = program_.tensors[x].size(dim), outputs = (size + window.stride - 1) / window.stride;
+    const auto total = std::max<std::int64_t>((outputs - 1) * window.stride + reach - size, 0);
+    result[before] = total / 2;
+    result[behind] = total - total / 2;
   };
-  const auto& extents = program_.tensors[x].extents;
-  return make(op, {x}, {1, channels, outputs(extents[2], window.height), outputs(extents[3], window.width)});
+  pad('H', window.height, "top", "bottom");
+  pad('W', window.width, "left", "right");
+  return result;
 }
 
 Network::Tensor Network::conv(Tensor x, std::int64_t channels, Window window) {
-  return windowed("conv", x, channels, window);
+  const auto k = weights("OIRS", {channels, this->channels(x), window.height, window.width});
+  return program_.call("conv", {x, k}, attributes(x, window));
 }
 
-Network::Tensor Network::depthwise(Tensor x, Window window) { return windowed("depthwise", x, channels(x), window); }
-
-Network::Tensor Network::pool(Tensor x, Window window) { return windowed("pool", x, channels(x), window); }
-
-Network::Tensor Network::element_wise(const std::string& op, const std::vector<Tensor>& inputs) {
-  std::vector<Layout> candidates = {channels_last, plain};
-  if (fills_blocks(channels(inputs.front()))) candidates.push_back(blocked);
-  return make(op, inputs, program_.tensors[inputs.front()].extents, std::move(candidates));
+Network::Tensor Network::depthwise(Tensor x, Window window) {
+  return program_.call("depthwise", {x, weights("CRS", {channels(x), window.height, window.width})},
+                       attributes(x, window));
 }
 
-Network::Tensor Network::concat(const std::vector<Tensor>& parts) {
-  auto extents = program_.tensors[parts.front()].extents;
-  extents[1] = 0;
-  for (const auto part : parts) extents[1] += channels(part);
-  return make("concat", parts, std::move(extents));
+Network::Tensor Network::pool(Tensor x, Window window, const std::string& op) {
+  auto said = attributes(x, window);
+  said["height"] = window.height;
+  said["width"] = window.width;
+  return program_.call(op, {x}, said);
+}
+
+Network::Tensor Network::batch_norm(Tensor x) {
+  std::vector<Tensor> inputs{x};
+  for (int i = 0; i < 4; ++i) inputs.push_back(weights("C", {channels(x)}));
+  return program_.call("batch_norm", inputs);
 }
 
 void Network::classify(Tensor x) {
-  const auto means = make("mean", {x}, {1, channels(x), 1, 1});
-  const auto classes = make("dense", {means}, {1, 1000, 1, 1});
-  make("softmax", {classes}, {1, 1000, 1, 1});
+  const auto means = program_.call("mean", {x});
+  program_.call("softmax", {program_.call("matmul", {means, weights("OC", {1000, channels(x)})})});
 }
 
 Network::Tensor Network::conv_bn_relu(Tensor x, std::int64_t channels, Window window) {
   return relu(batch_norm(conv(x, channels, window)));
+}
+
+void Network::fill_weights() {
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<float> numbers(-1, 1);
+  for (auto& tensor : program_.tensors) {
+    if (!tensor.constant) continue;
+    tensor = engine::allocate(tensor, plain);
+    const auto elements = tensor.spec_in(plain).element_count();
+    const auto terms = elements / tensor.extents[0];
+    auto* values = static_cast<float*>(tensor.data());
+    for (std::int64_t i = 0; i < elements; ++i)
+      values[i] =
+          tensor.dims == "C" ? 1 + numbers(random) / 2 : numbers(random) * std::sqrt(3.0F / static_cast<float>(terms));
+  }
 }
 
 }  // namespace tc::bench

@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "tc/graph/resolve/operators.h"
+#include "tc/engine/layouts/operators.h"
 
 namespace tc::bench {
 
-/// A network as calls of operators that know no layouts. Weights are constants, which are in the layout their operator
-/// asks for, and no tensors of it.
+/// A network as calls of operators that know no layouts. Weights are constants without elements; fill_weights() draws them.
 class Network {
  public:
   using Tensor = std::size_t;
@@ -23,15 +22,16 @@ class Network {
     return {size, size, stride, padding};
   }
 
-  /// The image, `size` x `size`, of three channels last.
+  explicit Network(std::int64_t batch) : batch_(batch) {}
+  /// Images, `size` x `size`, of three channels last.
   Tensor image(std::int64_t size);
   Tensor conv(Tensor x, std::int64_t channels, Window window);
   Tensor depthwise(Tensor x, Window window);
-  Tensor pool(Tensor x, Window window);
-  Tensor batch_norm(Tensor x) { return element_wise("batch_norm", {x}); }
-  Tensor relu(Tensor x) { return element_wise("relu", {x}); }
-  Tensor add(Tensor a, Tensor b) { return element_wise("add", {a, b}); }
-  Tensor concat(const std::vector<Tensor>& parts);
+  Tensor pool(Tensor x, Window window, const std::string& op = "max_pool");
+  Tensor batch_norm(Tensor x);
+  Tensor relu(Tensor x) { return program_.call("relu", {x}); }
+  Tensor add(Tensor a, Tensor b) { return program_.call("add", {a, b}); }
+  Tensor concat(const std::vector<Tensor>& parts) { return program_.call("concat", parts); }
   /// Means of all channels, a product with a matrix, softmax.
   void classify(Tensor x);
 
@@ -40,15 +40,17 @@ class Network {
 
   std::int64_t channels(Tensor x) const { return program_.tensors[x].extents[1]; }
   std::int64_t height(Tensor x) const { return program_.tensors[x].extents[2]; }
-  const graph::OperatorProgram& program() const { return program_; }
+  const engine::OperatorProgram& program() const { return program_; }
+  /// Random numbers as weights, so that values neither vanish nor grow.
+  void fill_weights();
 
  private:
-  Tensor make(const std::string& op, const std::vector<Tensor>& inputs, std::vector<std::int64_t> extents,
-              std::vector<layout::Layout> candidates = {});
-  Tensor windowed(const std::string& op, Tensor x, std::int64_t channels, const Window& window);
-  Tensor element_wise(const std::string& op, const std::vector<Tensor>& inputs);
+  Tensor weights(const std::string& dims, std::vector<std::int64_t> extents);
+  /// The attributes of a call that reads \p x through \p window.
+  engine::Attributes attributes(Tensor x, const Window& window) const;
 
-  graph::OperatorProgram program_;
+  std::int64_t batch_;
+  engine::OperatorProgram program_;
 };
 
 /// The layouts that operators of `network` choose from, or are given by its library.
@@ -56,16 +58,16 @@ extern const layout::Layout plain, channels_last, blocked;
 /// Are so many channels whole blocks?
 bool fills_blocks(std::int64_t channels);
 
-Network vgg19();
+Network vgg19(std::int64_t batch);
 /// `blocks`: of each of the four stages.
-Network resnet(const std::vector<int>& blocks);
-Network densenet169();
-Network mobilenet_v1();
-Network mobilenet_v2();
-Network googlenet();
-Network inception_v2();
-Network inception_v3();
-Network inception_resnet_v2();
-Network nasnet_large();
+Network resnet(std::int64_t batch, const std::vector<int>& blocks);
+Network densenet169(std::int64_t batch);
+Network mobilenet_v1(std::int64_t batch);
+Network mobilenet_v2(std::int64_t batch);
+Network googlenet(std::int64_t batch);
+Network inception_v2(std::int64_t batch);
+Network inception_v3(std::int64_t batch);
+Network inception_resnet_v2(std::int64_t batch);
+Network nasnet_large(std::int64_t batch);
 
 }  // namespace tc::bench

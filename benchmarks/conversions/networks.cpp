@@ -23,8 +23,8 @@ Tensor pooled(Network& net, Tensor x, std::int64_t channels) {
 
 }  // namespace
 
-Network vgg19() {
-  Network net;
+Network vgg19(std::int64_t batch) {
+  Network net(batch);
   auto x = net.image(224);
   const std::vector<std::pair<int, std::int64_t>> stages = {{2, 64}, {2, 128}, {4, 256}, {4, 512}, {4, 512}};
   for (const auto& [count, channels] : stages) {
@@ -35,8 +35,8 @@ Network vgg19() {
   return net;
 }
 
-Network resnet(const std::vector<int>& blocks) {
-  Network net;
+Network resnet(std::int64_t batch, const std::vector<int>& blocks) {
+  Network net(batch);
   auto x = net.pool(net.conv_bn_relu(net.image(224), 64, square(7, 2)), square(3, 2));
   for (std::size_t stage = 0; stage < blocks.size(); ++stage)
     for (int block = 0; block < blocks[stage]; ++block) {
@@ -51,8 +51,8 @@ Network resnet(const std::vector<int>& blocks) {
   return net;
 }
 
-Network densenet169() {
-  Network net;
+Network densenet169(std::int64_t batch) {
+  Network net(batch);
   auto x = net.pool(net.conv_bn_relu(net.image(224), 64, square(7, 2)), square(3, 2));
   const std::vector<int> blocks = {6, 12, 32, 32};
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
@@ -67,8 +67,8 @@ Network densenet169() {
   return net;
 }
 
-Network mobilenet_v1() {
-  Network net;
+Network mobilenet_v1(std::int64_t batch) {
+  Network net(batch);
   auto x = net.conv_bn_relu(net.image(224), 32, square(3, 2));
   const std::vector<std::pair<std::int64_t, std::int64_t>> layers = {{64, 1},  {128, 2},  {128, 1}, {256, 2}, {256, 1},
                                                                      {512, 2}, {512, 1},  {512, 1}, {512, 1}, {512, 1},
@@ -81,13 +81,13 @@ Network mobilenet_v1() {
   return net;
 }
 
-Network mobilenet_v2() {
+Network mobilenet_v2(std::int64_t batch) {
   struct Stage {
     std::int64_t widening, channels;
     int count;
     std::int64_t stride;
   };
-  Network net;
+  Network net(batch);
   auto x = net.conv_bn_relu(net.image(224), 32, square(3, 2));
   for (const auto& stage : {Stage{1, 16, 1, 1}, Stage{6, 24, 2, 2}, Stage{6, 32, 3, 2}, Stage{6, 64, 4, 2},
                             Stage{6, 96, 3, 1}, Stage{6, 160, 3, 2}, Stage{6, 320, 1, 1}})
@@ -102,8 +102,8 @@ Network mobilenet_v2() {
   return net;
 }
 
-Network googlenet() {
-  Network net;
+Network googlenet(std::int64_t batch) {
+  Network net(batch);
   auto x = net.pool(net.conv_bn_relu(net.image(224), 64, square(7, 2)), square(3, 2));
   x = net.pool(net.conv_bn_relu(net.conv_bn_relu(x, 64, square(1)), 192, square(3)), square(3, 2));
   using Numbers = std::vector<std::int64_t>;
@@ -120,8 +120,8 @@ Network googlenet() {
   return net;
 }
 
-Network inception_v2() {
-  Network net;
+Network inception_v2(std::int64_t batch) {
+  Network net(batch);
   auto x = net.conv_bn_relu(net.depthwise(net.image(224), square(7, 2)), 64, square(1));
   x = net.conv_bn_relu(net.conv_bn_relu(net.pool(x, square(3, 2)), 64, square(1)), 192, square(3));
   x = net.pool(x, square(3, 2));
@@ -164,8 +164,8 @@ const Window wide{1, 7}, high{7, 1}, halving{3, 3, 2, Network::Valid};
 
 }  // namespace
 
-Network inception_v3() {
-  Network net;
+Network inception_v3(std::int64_t batch) {
+  Network net(batch);
   auto x = inception_stem(net);
   for (const std::int64_t projected : {32, 64, 64})
     x = net.concat({reduced(net, x, {64}), reduced(net, x, {48, 64}, square(5)), reduced(net, x, {64, 96, 96}),
@@ -192,8 +192,8 @@ Network inception_v3() {
   return net;
 }
 
-Network inception_resnet_v2() {
-  Network net;
+Network inception_resnet_v2(std::int64_t batch) {
+  Network net(batch);
   auto x = inception_stem(net);
   auto residual = [&](const std::vector<Tensor>& parts, bool positive = true) {
     const auto y = net.add(x, net.conv(net.concat(parts), net.channels(x), square(1)));

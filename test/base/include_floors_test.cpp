@@ -34,7 +34,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"cpu", {"machine", "marked", "prefetch", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn", "cublaslt"}},
     {"graph", {"options", "statement", "resolve"}},
-    {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "graph", "describe"}},
+    {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "graph", "describe", "layouts"}},
     {"autotuner", {"worker", "search"}}};
 
 struct Include {
