@@ -37,10 +37,19 @@ void choose_numbers(DeviceKernel& kernel, const std::vector<std::int64_t>& numbe
   kernel.shape.grid = dim(kernel.whole.grid_for(numbers));
 }
 
+std::size_t span_bytes(const TensorSpec& spec) {
+  const auto span = element_span(spec);
+  return static_cast<std::size_t>((span.high - span.low + 1) * byte_size(spec.dtype));
+}
+
+/// Kernels whose copies have one name have the room of the largest.
 void add_workspace(const polyhedral::Scop& scop, DeviceProgram& program) {
-  for (const auto& tensor : scop.tensors)
-    if (tensor.storage == polyhedral::Tensor::Storage::Workspace)
-      program.workspace.emplace(tensor.name, TensorSpec{tensor.type, tensor.extent, tensor.strides});
+  for (const auto& tensor : scop.tensors) {
+    if (tensor.storage != polyhedral::Tensor::Storage::Workspace) continue;
+    const TensorSpec spec{tensor.type, tensor.extent, tensor.strides};
+    auto& known = program.workspace.try_emplace(tensor.name, spec).first->second;
+    if (span_bytes(known) < span_bytes(spec)) known = spec;
+  }
 }
 
 constexpr std::size_t device_alignment = 256, vector_alignment = 16;
@@ -62,10 +71,6 @@ class DeviceMemory {
   std::unique_ptr<char, Free> data_;
 };
 
-std::size_t span_bytes(const TensorSpec& spec) {
-  const auto span = element_span(spec);
-  return static_cast<std::size_t>((span.high - span.low + 1) * byte_size(spec.dtype));
-}
 std::ptrdiff_t low_bytes(const TensorSpec& spec) { return element_span(spec).low * byte_size(spec.dtype); }
 
 /// A tensor of \p spec whose lowest element is at \p memory.
