@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -294,11 +295,31 @@ class KernelNestCheck {
     if (readers_.count(number) == 0)
       fail("copies", "nothing is copied: a line 'copy ... to shared memory' above the branches says what");
     const auto range = box(statement(number).domain)[static_cast<std::size_t>(index.number)];
-    if (range.symbolic && least_extent(statement(number).domain, index.number) <= (loop.slots - 2) * loop.digit.step)
-      fail("copies", str("in some runs the reduction has too few blocks for ", loop.slots, " slots"));
+    const auto fewest = least_extent(statement(number).domain, index.number);
+    const bool fills = range.symbolic ? fewest > (loop.slots - 2) * loop.digit.step
+                                      : ceil_div(space_.extent(index), loop.digit.step) >= loop.slots;
+    if (!fills)
+      fail("copies",
+           str(range.symbolic ? "in some runs " : "", "the reduction has too few blocks for ", loop.slots, " slots"));
+    if (loop.slots > 1) check_ahead(number);
     if (range.min % loop.digit.step != 0)
       fail("copies",
            str("the reduction starts at ", range.min, ", which is not where a block of ", loop.digit.step, " starts"));
+  }
+
+  /// Copies that run ahead find no subscripts in copies, which run ahead themselves.
+  void check_ahead(int number) {
+    std::set<int> copied;
+    for (const auto& step : nest_.trunk)
+      if (const auto* copy = std::get_if<NestSharedCopy>(&step.what); copy && copy->statement == number)
+        copied.insert(copy->read);
+    for (const auto read : copied) {
+      const auto& access = statement(number).reads[static_cast<std::size_t>(read)];
+      for (int i = 1; !access.exact && i <= access.indirection->subscript_reads; ++i)
+        if (copied.count(read - i) > 0)
+          fail("copies",
+               str("read ", read, " finds its elements by subscripts that are copied, so its copies do not run ahead"));
+    }
   }
 
   const Scop& scop_;

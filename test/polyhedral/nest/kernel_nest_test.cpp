@@ -140,6 +140,8 @@ TEST_F(GridNestTest, LawsAreNamed) {
                "'threads': loops over two indices are along one dimension of the block");
   EXPECT_ERROR(edited("U: k/8 with copies in 2 slots", "U: k/8 with copies"), OptionsError,
                "breaks the law 'copies': they are asynchronous where");
+  EXPECT_ERROR(edited("k/8 with copies in 2 slots  k%8", "k/32 with copies in 3 slots  k%32"), OptionsError,
+               "breaks the law 'copies': the reduction has too few blocks for 3 slots");
   EXPECT_ERROR(edited("m%4 unrolled  n%4 lanes", "n%4 lanes  m%4 unrolled"), OptionsError, "breaks the law 'lanes'");
   EXPECT_ERROR(edited("U: k/8 with copies in 2 slots  k%8 unrolled", "U: k/8 with copies in 2 slots"), OptionsError,
                "breaks the law 'digits': no loop is over k%8");
@@ -233,8 +235,8 @@ TEST_F(UnitNestTest, HasATextThatIsReadBack) {
 
 TEST_F(UnitNestTest, EditsAreNestsOfMappings) {
   auto wanted = by_units(32, 16, 2, 2);
-  wanted.blocks.slots = 3;
-  EXPECT_EQ(edited({{"in 2 slots", "in 3 slots"}}), nest(wanted));
+  wanted.blocks = {"U", 2, 16, 3};
+  EXPECT_EQ(edited({{"k/32 with copies in 2 slots  k%32", "k/16 with copies in 3 slots  k%16"}}), nest(wanted));
   EXPECT_EQ(edited({{"m%64/32", "m%64/16"}, {"m%32/8", "m%16/8"}, {"4x16x2", "4x32x2"}}), nest(by_units(16, 16, 4, 2)));
   EXPECT_TRUE(edited({{"  by unit m16n8k16", ""}}).branches.back().unit.empty());
 }
