@@ -7,7 +7,7 @@
 //   grid_model choices PROGRAM                    the same, priced only, and the milliseconds of each choice
 //   grid_model draw PROGRAM COUNT SEED            the same candidates with their prices only, for cuda:sm_90: no GPU is needed
 //   grid_model descend PROGRAM                    each kernel's nest and price, before and after a descent by moves
-//   grid_model walks                             what each policy of construction finds for the 14 shapes of the Gensor paper
+//   grid_model walks [states]                    what each policy of construction finds for the 14 shapes of the Gensor paper
 //   grid_model price PROGRAM < LINES              lines of "measure" with the price of today
 //   grid_model code PROGRAM < LINES               the same lines with registers and spills of each kernel, compiled
 
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   try {
     if (words[0] == "walks") {
       print_head_of_walks();
-      for (const auto& program : paper_programs(true)) print_walks(program);
+      for (const auto& program : paper_programs(true)) print_walks(program, words.size() > 1);
       return 0;
     }
     for (const auto& program : programs) {

@@ -52,29 +52,58 @@ class KernelMoves : public testing::Test {
 std::string product_nest(const std::string& names, const std::string& threads, const std::string& tile,
                          const std::string& rows, const std::string& steps) {
   return "nest of " + names + "\n  blocks of " + threads + " threads, shared bytes 49152\n  " + tile +
-         " on grid.y\n    copy A of " + names.substr(names.find(',') + 2) + " to shared memory\n    keep C\n    " +
+         "\n    copy A of " + names.substr(names.find(',') + 2) + " to shared memory\n    keep C\n    " +
          names.substr(0, names.find(',')) + ": " + rows + "\n    " + names.substr(names.find(',') + 2) + ": " + steps +
          " with copies  " + "k%" + steps.substr(2) + "  " + rows;
 }
 
 TEST_F(KernelMoves, ChangeTilesThreadsRunsAndSteps) {
   const auto ids = names_.statements.at(0).id + ", " + names_.statements.at(1).id;
-  const auto nest = [&](const char* threads, const char* tile, const std::string& rows, const char* steps) {
+  const auto nest = [&](const char* threads, std::string tile, const std::string& rows, const char* steps) {
+    if (tile.find(" on grid") == std::string::npos) tile += " on grid.y";
     return to_string(polyhedral::parse_nest(product_nest(ids, threads, tile, rows, steps), names_), names_);
   };
   const std::string i = names_.members.at(0), j = names_.members.at(1);
   const auto columns = "  " + j;
-  const auto start = nest("1x8", (i + "/32").c_str(), i + "%32/4 on thread.y" + columns + "  " + i + "%4", "k/16");
+  const auto start = nest("1x8", i + "/32", i + "%32/4 on thread.y" + columns + "  " + i + "%4", "k/16");
   const auto found = beside(start);
   const auto leads_to = [&](const std::string& other) { return std::count(found.begin(), found.end(), other) == 1; };
-  EXPECT_TRUE(leads_to(
-      nest("1x8", (i + "/64").c_str(), i + "%64/32  " + i + "%32/4 on thread.y" + columns + "  " + i + "%4", "k/16")))
-      << start;
-  EXPECT_TRUE(leads_to(nest("1x4", (i + "/16").c_str(), i + "%16/4 on thread.y" + columns + "  " + i + "%4", "k/16")));
-  EXPECT_TRUE(leads_to(
-      nest("1x4", (i + "/32").c_str(), i + "%32/16  " + i + "%16/4 on thread.y" + columns + "  " + i + "%4", "k/16")));
-  EXPECT_TRUE(leads_to(nest("1x4", (i + "/32").c_str(), i + "%32/8 on thread.y" + columns + "  " + i + "%8", "k/16")));
-  EXPECT_TRUE(leads_to(nest("1x8", (i + "/32").c_str(), i + "%32/4 on thread.y" + columns + "  " + i + "%4", "k/32")));
+  const auto partial = i + "/64 on grid.y\n    separate full tiles";
+  EXPECT_TRUE(
+      leads_to(nest("1x8", partial, i + "%64/32  " + i + "%32/4 on thread.y" + columns + "  " + i + "%4", "k/16")))
+      << start << "\nby a round more of all threads";
+  EXPECT_TRUE(leads_to(nest("1x16", partial, i + "%64/4 on thread.y" + columns + "  " + i + "%4", "k/16")));
+  EXPECT_TRUE(leads_to(nest("1x8", partial, i + "%64/8 on thread.y" + columns + "  " + i + "%8", "k/16")));
+  EXPECT_TRUE(leads_to(nest("1x4", i + "/16", i + "%16/4 on thread.y" + columns + "  " + i + "%4", "k/16")));
+  EXPECT_TRUE(
+      leads_to(nest("1x4", i + "/32", i + "%32/16  " + i + "%16/4 on thread.y" + columns + "  " + i + "%4", "k/16")));
+  EXPECT_TRUE(leads_to(nest("1x4", i + "/32", i + "%32/8 on thread.y" + columns + "  " + i + "%8", "k/16")));
+  EXPECT_TRUE(leads_to(nest("1x8", i + "/32", i + "%32/4 on thread.y" + columns + "  " + i + "%4", "k/32")));
+}
+
+/// Rows that blocks have one by one go to threads along y; runs along x become vectors; and back.
+TEST_F(KernelMoves, SpreadMembersAndMakeVectors) {
+  const std::string i = names_.members.at(0), j = names_.members.at(1), first = names_.statements.at(0).id,
+                    second = names_.statements.at(1).id;
+  const auto nest = [&](const std::string& threads, const std::string& tile, const std::string& row, const char* runs) {
+    const auto points = row + j + "/2 on thread.x";
+    return to_string(
+        polyhedral::parse_nest("nest of " + first + ", " + second + "\n  blocks of " + threads + " threads\n  " + i +
+                                   tile + " on grid.x\n      " + first + ": " + points + "  " + j + runs + "\n      " +
+                                   second + ": " + points + "  k  " + j + runs,
+                               names_),
+        names_);
+  };
+  const auto one = nest("4", "", "", "%2"), two = nest("4x2", "/2", i + "%2 on thread.y  ", "%2"),
+             lanes = nest("4", "", "", "%2 lanes");
+  const auto leads_to = [&](const std::string& from, const std::string& to) {
+    const auto found = beside(from);
+    return std::count(found.begin(), found.end(), to) == 1;
+  };
+  EXPECT_TRUE(leads_to(one, two));
+  EXPECT_TRUE(leads_to(two, one));
+  EXPECT_TRUE(leads_to(one, lanes));
+  EXPECT_TRUE(leads_to(lanes, one));
 }
 
 TEST_F(KernelMoves, KeepTheLawsWhereTheyAreAllowed) {

@@ -7,6 +7,7 @@
 #include "tc/polyhedral/map_grid/check_kernel_nest.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
+#include "tc/strategy/construct/plain_kernels.h"
 #include "tc/strategy/construct/walk_kernels.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/grid_candidates.h"
@@ -78,19 +79,19 @@ bool walks(const std::optional<ConstructionSearch>& search) {
          (search->policy == Policy::BestFirst || search->policy == Policy::Roller || search->policy == Policy::Gensor);
 }
 
-/// What a walk from \p chosen by \p search finds where that is clearly cheaper or decides alone, and else \p chosen.
+/// What a walk from plain kernels finds by \p search, and from \p chosen unless it decides alone.
 PricedGridMapping walked(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                          const PricedCluster& priced, const PricedGridMapping& chosen,
-                         const ConstructionSearch& search) {
-  const auto& limits = *priced.target.grid;
-  const auto start =
-      chosen.nest ? *chosen.nest
-                  : polyhedral::without_idle_loops(priced.nests, polyhedral::nest_of(priced.nests, chosen.mapping));
-  const auto found = walk_kernels(priced, start, {.policy = search.policy}, [&](const polyhedral::Nest& nest) {
-    return polyhedral::is_realisable_kernel(scop, cluster, nest, limits);
+                         const polyhedral::MappingOptions& options, const ConstructionSearch& search) {
+  auto starts = plain_kernels(scop, cluster, priced, options);
+  if (!search.alone || starts.empty())
+    starts.push_back(
+        chosen.nest ? *chosen.nest
+                    : polyhedral::without_idle_loops(priced.nests, polyhedral::nest_of(priced.nests, chosen.mapping)));
+  const auto found = walk_kernels(priced, starts, {.policy = search.policy}, [&](const polyhedral::Nest& nest) {
+    return polyhedral::is_realisable_kernel(scop, cluster, nest, *priced.target.grid);
   });
-  if (!search.alone && !(found.price.seconds < least_share * chosen.price.seconds)) return chosen;
-  return {chosen.mapping, found.price, found.nest};
+  return {chosen.mapping, found.kernel.price, found.kernel.nest};
 }
 
 }  // namespace
@@ -102,8 +103,9 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
   auto rules = choose_grid_cluster(scop, cluster, *target.grid, options);
   PricedCluster priced(scop, cluster, target, bodies);
   const PricedGridMapping by_rules{rules, grid_price(priced, rules)};
-  const bool decides_alone = walks(search) && search->alone;
-  if (names_sizes(options) || (!decides_alone && !is_worth_it(scop, cluster))) return by_rules;
+  if (walks(search) && search->alone && !names_sizes(options))
+    return walked(scop, cluster, priced, by_rules, options, *search);
+  if (names_sizes(options) || !is_worth_it(scop, cluster)) return by_rules;
   auto best = by_rules;
   for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options))
     if (auto price = grid_price(priced, mapping); price.seconds < best.price.seconds) best = {mapping, price};
@@ -113,7 +115,9 @@ PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const poly
     if (tile->price.seconds < best.price.seconds) best = *tile;
   }
   const auto& chosen = best.price.seconds < least_share * by_rules.price.seconds ? best : by_rules;
-  return walks(search) ? walked(scop, cluster, priced, chosen, *search) : chosen;
+  if (!walks(search)) return chosen;
+  const auto found = walked(scop, cluster, priced, chosen, options, *search);
+  return found.price.seconds < least_share * chosen.price.seconds ? found : chosen;
 }
 
 std::vector<PricedGridMapping> cheapest_grid_candidates(const polyhedral::Scop& scop,

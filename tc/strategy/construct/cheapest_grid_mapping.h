@@ -24,8 +24,9 @@ struct PricedGridMapping {
 /// The mapping of \p cluster, which computes \p bodies, to a grid of \p target, and its price: of what rules choose
 /// (choose_grid_mapping.h) and what else is possible (grid_candidates.h, tile_ordered_loop.h) that whose price (grid_price.h) is least. Rules keep clusters
 /// of few instances, those for which \p options name sizes, and those that nothing else makes cheaper by a tenth. Nothing is
-/// compiled or measured. With a \p search by BestFirst, Roller or Gensor, a walk among kernels (walk_kernels.h) begins there, and
-/// what it finds is taken where it is cheaper by a tenth, or in any case if the search decides alone.
+/// compiled or measured. With a \p search by BestFirst, Roller or Gensor, a walk among kernels (walk_kernels.h) begins there and
+/// at plain kernels (plain_kernels.h), and what it finds is taken where it is cheaper by a tenth. A search that decides alone begins
+/// at plain kernels only, and what it finds is taken.
 PricedGridMapping cheapest_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                                         const Target& target, const polyhedral::MappingOptions& options,
                                         const OperationsOfBodies& bodies,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tc/base/ceil_div.h"
+#include "tc/base/contains.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/strategy/construct/construct.h"
@@ -15,11 +16,14 @@ namespace tc::strategy {
 namespace {
 
 using polyhedral::Nest;
+using polyhedral::NestAdded;
 using polyhedral::NestBranch;
 using polyhedral::NestIndex;
 using polyhedral::NestLoop;
 using polyhedral::NestPlace;
+using polyhedral::NestSeparate;
 using polyhedral::NestSpace;
+using polyhedral::NestStep;
 
 /// Slots of copies, at most: each takes the memory of a block of the reduction.
 constexpr int most_slots = 6;
@@ -81,7 +85,9 @@ void respread(NestBranch& branch, const NestIndex& index, std::int64_t extent, c
   if (chain.run > 1) {
     auto inner = run.value_or(loop_over(index, 0, 1));
     inner.digit = {index, chain.run, 1};
-    if (inner.place == NestPlace::Lanes) inner.lanes = static_cast<int>(chain.run);
+    if (inner.place == NestPlace::Lanes && extent % chain.run != 0)
+      inner.place = unrolled ? NestPlace::Unrolled : NestPlace::Serial;
+    inner.lanes = inner.place == NestPlace::Lanes ? static_cast<int>(chain.run) : 0;
     if (!run && unrolled) inner.place = NestPlace::Unrolled;
     const bool has_lanes = !loops.empty() && loops.back().place == NestPlace::Lanes;
     loops.insert(loops.end() - (has_lanes ? 1 : 0), inner);
@@ -96,13 +102,12 @@ class KernelMoves {
   std::vector<Nest> all() && {
     const bool has_unit = std::any_of(nest_.branches.begin(), nest_.branches.end(),
                                       [](const NestBranch& branch) { return !branch.unit.empty(); });
-    for (std::size_t m = 0; !has_unit && m < space_.members.size(); ++m)
-      for (const bool twice : {true, false}) {
-        tile({-1, static_cast<int>(m)}, twice);
-        run({-1, static_cast<int>(m)}, twice);
-      }
-    for (int d = 0; !has_unit && d < 3; ++d)
-      for (const bool twice : {true, false}) threads(d, twice);
+    for (const bool twice : {true, false}) {
+      for (std::size_t m = 0; !has_unit && m < space_.members.size(); ++m) tiles({-1, static_cast<int>(m)}, twice);
+      for (const auto& index : on_threads()) take(has_unit ? std::nullopt : with_run(nest_, index, twice));
+      for (int d = 0; !has_unit && d < 3; ++d) take(with_threads(nest_, d, twice));
+    }
+    if (!has_unit) take(with_lanes());
     steps();
     return std::move(result_);
   }
@@ -110,7 +115,41 @@ class KernelMoves {
  private:
   static std::int64_t changed(std::int64_t size, bool twice) { return twice ? 2 * size : size % 2 == 0 ? size / 2 : 0; }
 
-  void take(Nest made) { result_.push_back(without_idle_loops(space_, made)); }
+  void take(const std::optional<Nest>& made) {
+    if (made) result_.push_back(without_idle_loops(space_, fit_separate(*made)));
+  }
+
+  /// Full tiles have code of their own where some are not full and statements have loops of their own.
+  Nest fit_separate(Nest nest) const {
+    const auto is_separate = [](const NestStep& step) { return std::holds_alternative<NestSeparate>(step.what); };
+    const bool has_loops = std::any_of(space_.statements.begin(), space_.statements.end(),
+                                       [](const NestSpace::Statement& one) { return !one.entry.inner.empty(); });
+    bool partial = false, ahead = false;
+    for (const auto& step : nest.trunk)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index.statement < 0)
+        partial = partial ||
+                  !space_.members[static_cast<std::size_t>(loop->digit.index.number)].is_multiple_of(loop->digit.step);
+    for (const auto& branch : nest.branches)
+      for (const auto& loop : branch.loops) ahead = ahead || loop.slots > 1;
+    const auto found = std::find_if(nest.trunk.begin(), nest.trunk.end(), is_separate);
+    if (!partial && found != nest.trunk.end()) nest.trunk.erase(found);
+    if (partial && found == nest.trunk.end() && has_loops && !ahead)
+      nest.trunk.insert(std::find_if(nest.trunk.begin(), nest.trunk.end(),
+                                     [](const NestStep& step) { return !std::holds_alternative<NestLoop>(step.what); }),
+                        NestStep{NestSeparate{}});
+    return nest;
+  }
+
+  /// Indices that threads run, members first.
+  std::vector<NestIndex> on_threads(int dimension = -1) const {
+    std::vector<NestIndex> result;
+    for (const auto& branch : nest_.branches)
+      for (const auto& loop : branch.loops)
+        if (loop.place == NestPlace::Thread && (dimension < 0 || loop.dimension == dimension) &&
+            std::find(result.begin(), result.end(), loop.digit.index) == result.end())
+          result.push_back(loop.digit.index);
+    return result;
+  }
 
   /// The threads of \p chain in the block of \p nest, as many as its values need.
   std::int64_t threads_of(const Nest& nest, const ThreadChain& chain, std::int64_t extent) const {
@@ -146,31 +185,85 @@ class KernelMoves {
     nest.launch->block[static_cast<std::size_t>(dimension)] = used;
   }
 
-  void tile(const NestIndex& index, bool twice) {
-    auto made = nest_;
-    NestLoop* tiles = nullptr;
-    for (auto& step : made.trunk)
+  /// The only loop of the trunk of \p nest over \p index; null where there are several or none.
+  static NestLoop* tiles_of(Nest& nest, const NestIndex& index) {
+    NestLoop* result = nullptr;
+    for (auto& step : nest.trunk)
       if (auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index == index) {
-        if (tiles) return;
-        tiles = loop;
+        if (result) return nullptr;
+        result = loop;
       }
-    if (!tiles || tiles->blocks > 0) return;
+    return result && result->blocks == 0 ? result : nullptr;
+  }
+
+  /// What a tile has more goes to rounds of its threads, to their runs, or to more threads.
+  void tiles(const NestIndex& index, bool twice) {
+    const auto tiled = with_tile(index, twice);
+    take(tiled ? tiled : with_members_on_threads(index, twice));
+    if (!tiled) return;
+    take(with_run(*tiled, index, twice));
+    for (int d = 0; d < 3; ++d)
+      if (const auto on = on_threads(d); std::find(on.begin(), on.end(), index) != on.end())
+        take(with_threads(*tiled, d, twice));
+  }
+
+  std::optional<Nest> with_tile(const NestIndex& index, bool twice) const {
+    auto made = nest_;
+    auto* tiles = tiles_of(made, index);
+    if (!tiles) return std::nullopt;
     const auto size = changed(tiles->digit.step, twice);
-    if (size < 1 || size > space_.extent(index)) return;
+    if (size < 1 || size > space_.extent(index)) return std::nullopt;
     tiles->digit.step = size;
     int dimension = -1;
     const auto take_tile = [&](ThreadChain& chain) {
       chain.mod = size;
       dimension = chain.dimension;
     };
-    const bool spread = change_chains(made, index, take_tile);
-    if (!spread || size == 1) return;
+    if (!change_chains(made, index, take_tile) || size == 1) return std::nullopt;
     fit_block(made, dimension);
-    take(std::move(made));
+    return made;
   }
 
-  void run(const NestIndex& index, bool twice) {
+  /// Is \p loop, of \p branch, one around several statements?
+  bool is_shared(const NestBranch& branch, const NestLoop& loop) const {
+    if (loop.digit.index.statement < 0) return false;
+    return std::any_of(space_.bands.begin(), space_.bands.end(), [&](const polyhedral::SharedBand& band) {
+      return std::any_of(band.members.begin(), band.members.end(), [&](const polyhedral::SharedBand::Member& member) {
+        return contains(band.statements, branch.statement) &&
+               member.iterator_of(band, branch.statement) == loop.digit.index.number;
+      });
+    });
+  }
+
+  /// A tile of two of a member that no threads run, along a dimension of the block that no loop uses; or one of these again.
+  std::optional<Nest> with_members_on_threads(const NestIndex& index, bool twice) const {
     auto made = nest_;
+    auto* tiles = tiles_of(made, index);
+    if (!tiles || tiles->digit.step != (twice ? 1 : 2) || space_.extent(index) < 2) return std::nullopt;
+    tiles->digit.step = twice ? 2 : 1;
+    int dimension = 1;
+    while (twice && dimension < 3 && !on_threads(dimension).empty()) ++dimension;
+    if (dimension == 3) return std::nullopt;
+    for (auto& branch : made.branches) {
+      auto& loops = branch.loops;
+      if (!twice) {
+        std::erase_if(loops, [&](const NestLoop& loop) { return loop.digit.index == index; });
+        continue;
+      }
+      auto loop = loop_over(index, 2, 1);
+      loop.place = NestPlace::Thread;
+      loop.dimension = dimension;
+      loops.insert(std::find_if(loops.begin(), loops.end(),
+                                [&](const NestLoop& other) { return other.slots == 0 && !is_shared(branch, other); }),
+                   loop);
+    }
+    for (int d = 1; d < 3; ++d)
+      if (!twice || d == dimension) fit_block(made, d);
+    return made;
+  }
+
+  std::optional<Nest> with_run(const Nest& nest, const NestIndex& index, bool twice) const {
+    auto made = nest;
     bool possible = true;
     int dimension = -1;
     const auto take_run = [&](ThreadChain& chain) {
@@ -179,28 +272,46 @@ class KernelMoves {
       possible = possible && chain.run >= 1 && (chain.mod == 0 || chain.mod % chain.run == 0);
       chain.run = std::max<std::int64_t>(chain.run, 1);
     };
-    if (!change_chains(made, index, take_run) || !possible) return;
-    fit_block(made, dimension);
-    take(std::move(made));
+    if (!change_chains(made, index, take_run) || !possible) return std::nullopt;
+    if (index.statement < 0) fit_block(made, dimension);
+    return made;
   }
 
-  void threads(int dimension, bool twice) {
-    auto made = nest_;
+  std::optional<Nest> with_threads(const Nest& nest, int dimension, bool twice) const {
+    auto made = nest;
     auto& count = made.launch->block[static_cast<std::size_t>(dimension)];
     count = changed(count, twice);
-    if (count < 1) return;
-    bool any = false;
-    std::vector<NestIndex> indices;
-    for (const auto& branch : nest_.branches)
-      for (const auto& loop : branch.loops)
-        if (loop.place == NestPlace::Thread && loop.dimension == dimension &&
-            std::find(indices.begin(), indices.end(), loop.digit.index) == indices.end())
-          indices.push_back(loop.digit.index);
-    for (const auto& index : indices) {
-      if (!change_chains(made, index, [](ThreadChain&) {})) return;
+    if (count < 1) return std::nullopt;
+    const auto indices = on_threads(dimension);
+    for (const auto& index : indices)
+      if (!change_chains(made, index, [](ThreadChain&) {})) return std::nullopt;
+    return indices.empty() ? std::nullopt : std::optional(std::move(made));
+  }
+
+  /// The innermost runs of threads along x as vectors, or no vectors.
+  std::optional<Nest> with_lanes() const {
+    auto made = nest_;
+    bool any = false, are_lanes = false;
+    for (auto& branch : made.branches) {
+      if (branch.loops.size() < 2) continue;
+      auto& last = branch.loops.back();
+      const auto is_thread = [&](const NestLoop& loop) {
+        return loop.place == NestPlace::Thread && loop.dimension == 0 && loop.digit.index == last.digit.index;
+      };
+      if (last.place == NestPlace::Thread || last.digit.step != 1 || last.digit.mod < 2 ||
+          space_.extent(last.digit.index) % last.digit.mod != 0 ||
+          std::none_of(branch.loops.begin(), branch.loops.end(), is_thread))
+        continue;
+      are_lanes = last.place == NestPlace::Lanes;
+      last.place = are_lanes ? NestPlace::Serial : NestPlace::Lanes;
+      if (are_lanes && branch.loops.size() > 1 && branch.loops[branch.loops.size() - 2].place == NestPlace::Unrolled)
+        last.place = NestPlace::Unrolled;
+      last.lanes = are_lanes ? 0 : static_cast<int>(last.digit.mod);
       any = true;
     }
-    if (any) take(std::move(made));
+    for (auto& step : made.trunk)
+      if (auto* added = std::get_if<NestAdded>(&step.what)) added->in_lanes = !are_lanes;
+    return any ? std::optional(std::move(made)) : std::nullopt;
   }
 
   void steps() {
@@ -208,7 +319,7 @@ class KernelMoves {
       for (std::size_t i = 0; i < nest_.branches[b].loops.size(); ++i) {
         const auto& loop = nest_.branches[b].loops[i];
         if (loop.slots == 0) continue;
-        for (const bool twice : {true, false}) cut(b, i, changed(loop.digit.step, twice));
+        for (const bool twice : {true, false}) take(with_blocks(b, i, changed(loop.digit.step, twice)));
         for (const int slots : {loop.slots - 1, loop.slots + 1})
           if (slots >= 1 && slots <= most_slots) {
             auto made = nest_;
@@ -219,16 +330,16 @@ class KernelMoves {
   }
 
   /// Blocks of \p size of the reduction that loop number \p i of branch number \p b counts.
-  void cut(std::size_t b, std::size_t i, std::int64_t size) {
+  std::optional<Nest> with_blocks(std::size_t b, std::size_t i, std::int64_t size) const {
     auto made = nest_;
     auto& loops = made.branches[b].loops;
     const auto index = loops[i].digit.index;
-    if (size < 1 || size >= space_.extent(index)) return;
+    if (size < 1 || size >= space_.extent(index)) return std::nullopt;
     const auto below = std::find_if(loops.begin() + static_cast<std::ptrdiff_t>(i) + 1, loops.end(),
                                     [&](const NestLoop& loop) { return loop.digit.index == index; });
-    if (below == loops.end() || below->digit.step != 1) return;
+    if (below == loops.end() || below->digit.step != 1) return std::nullopt;
     loops[i].digit.step = below->digit.mod = size;
-    take(std::move(made));
+    return made;
   }
 
   const NestSpace& space_;

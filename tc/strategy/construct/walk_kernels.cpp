@@ -15,17 +15,21 @@ namespace tc::strategy {
 namespace {
 
 using polyhedral::Nest;
+using polyhedral::NestAdded;
 using polyhedral::NestBranch;
+using polyhedral::NestKeep;
 using polyhedral::NestLoop;
 using polyhedral::NestPlace;
+using polyhedral::NestSharedCopy;
+using polyhedral::NestStep;
 using Key = std::vector<std::int64_t>;
 
 /// Kernels that a walk prices at most: a tenth of a millisecond each.
-constexpr std::size_t most_kernels = 2500;
+constexpr std::size_t most_kernels = 6000;
 /// Kernels of BestFirst whose moves bring nothing, one after the other, at the end.
 constexpr int most_idle = 8;
 /// Of Gensor: chains, moves of each, and the power of benefits at their beginning and end.
-constexpr int chains = 4, chain_moves = 20;
+constexpr int chains = 16, chain_moves = 20;
 constexpr double first_power = 1, last_power = 8;
 /// Instances of a thread between two barriers, for each of which there is code (tile_plane.h).
 constexpr std::int64_t most_code = 1280;
@@ -36,13 +40,24 @@ void add(Key& key, const NestLoop& loop) {
                          static_cast<std::int64_t>(loop.place), loop.dimension, loop.blocks, loop.slots});
 }
 
-/// Moves change loops and the block, and nothing else.
+void add(Key& key, const NestStep& step) {
+  key.push_back(-1 - static_cast<std::int64_t>(step.what.index()));
+  if (const auto* loop = std::get_if<NestLoop>(&step.what)) add(key, *loop);
+  if (const auto* added = std::get_if<NestAdded>(&step.what))
+    key.insert(key.end(), {added->points_innermost, added->in_lanes, added->unrolled});
+  if (const auto* copy = std::get_if<NestSharedCopy>(&step.what))
+    key.insert(key.end(), {copy->statement, copy->read, copy->contiguous, copy->run_along, copy->vector, copy->beside,
+                           copy->asynchronous});
+  if (const auto* keep = std::get_if<NestKeep>(&step.what))
+    key.insert(key.end(), keep->tensor.begin(), keep->tensor.end());
+}
+
+/// A nest as a number sequence, to find it again.
 Key key_of(const Nest& nest) {
   Key key(nest.launch->block.begin(), nest.launch->block.end());
-  for (const auto& step : nest.trunk)
-    if (const auto* loop = std::get_if<NestLoop>(&step.what)) add(key, *loop);
+  for (const auto& step : nest.trunk) add(key, step);
   for (const auto& branch : nest.branches) {
-    key.push_back(-2);
+    key.push_back(-1);
     for (const auto& loop : branch.loops) add(key, loop);
   }
   return key;
@@ -80,17 +95,23 @@ std::vector<int> rounds_of(const Nest& nest) {
 
 class KernelSearch {
  public:
-  KernelSearch(const PricedCluster& cluster, const Nest& start, const KernelWalk& walk,
+  KernelSearch(const PricedCluster& cluster, const std::vector<Nest>& starts, const KernelWalk& walk,
                const std::function<bool(const Nest&)>& is_allowed)
-      : cluster_(cluster), walk_(walk), allows_(is_allowed), code_(std::max(code_of(cluster.nests, start), most_code)) {
-    rounds_ = rounds_of(start);
-    auto& first = known_[key_of(start)];
-    first.kernel = {start, grid_price(cluster, start)};
-    first.allowed = true;
-    best_ = start_ = &first;
+      : cluster_(cluster), walk_(walk), allows_(is_allowed) {
+    for (const auto& start : starts) {
+      code_ = std::max(code_, code_of(cluster.nests, start));
+      const auto rounds = rounds_of(start);
+      rounds_.resize(rounds.size());
+      for (std::size_t b = 0; b < rounds.size(); ++b) rounds_[b] = std::max(rounds_[b], rounds[b]);
+      auto& first = known_[key_of(start)];
+      first.kernel = {start, grid_price(cluster, start)};
+      first.allowed = true;
+      starts_.push_back(&first);
+      if (!best_ || first.seconds() < best_->seconds()) best_ = &first;
+    }
   }
 
-  PricedKernel run() {
+  WalkedKernel run() {
     if (walk_.policy == ConstructionPolicy::BestFirst)
       best_first();
     else if (walk_.policy == ConstructionPolicy::Roller)
@@ -98,14 +119,18 @@ class KernelSearch {
     else if (walk_.policy == ConstructionPolicy::Gensor)
       gensor();
     else
-      descend(start_);
-    return best_->kernel;
+      for (auto* start : starts_) descend(start);
+    WalkedKernel result{best_->kernel, {}, known_.size()};
+    for (const auto* at = best_; at; at = at->from) result.path.push_back(at->kernel.nest);
+    std::reverse(result.path.begin(), result.path.end());
+    return result;
   }
 
  private:
   struct Known {
     PricedKernel kernel;
-    std::size_t number = 0;  ///< in the order of pricing, between kernels of one price
+    std::size_t number = 0;       ///< in the order of pricing, between kernels of one price
+    const Known* from = nullptr;  ///< the kernel one move away from which it was met; null: none, it is a start
     std::optional<bool> allowed;
     std::optional<std::vector<Known*>> beside;  ///< that are priced, of a finite price
     double seconds() const { return kernel.price.seconds; }
@@ -154,6 +179,7 @@ class KernelSearch {
         fit_launch(nest, price);
         next.kernel = {std::move(nest), price};
         next.number = known_.size();
+        next.from = &one;
       }
       if (is_possible(next)) result.push_back(&next);
     }
@@ -183,7 +209,7 @@ class KernelSearch {
     };
     std::set<Known*, decltype(later)> open(later);
     std::set<const Known*> seen;
-    open.insert(descend(start_));
+    for (auto* start : starts_) open.insert(descend(start));
     for (int idle = 0; !open.empty() && !is_full() && idle < most_idle;) {
       auto* at = *open.begin();
       open.erase(open.begin());
@@ -220,16 +246,15 @@ class KernelSearch {
     return true;
   }
 
+  Known* next_of_roller(Known& at) {
+    for (auto* one : beside(at))
+      if (one->seconds() < at.seconds() && grows(at.kernel.nest, one->kernel.nest) && is_allowed(*one)) return one;
+    return nullptr;
+  }
+
   void roller() {
-    for (auto* at = start_; at;) {
-      Known* next = nullptr;
-      for (auto* one : beside(*at))
-        if (one->seconds() < at->seconds() && grows(at->kernel.nest, one->kernel.nest) && is_allowed(*one)) {
-          next = one;
-          break;
-        }
-      at = next;
-    }
+    for (auto* start : starts_)
+      for (auto* at = start; at; at = next_of_roller(*at)) is_allowed(*at);
   }
 
   /// One of \p next, drawn by the price of \p at over its own, to the power of \p sharpness, that is allowed; null: none is.
@@ -252,9 +277,9 @@ class KernelSearch {
 
   void gensor() {
     std::mt19937_64 random(walk_.seed);
-    descend(start_);
+    for (auto* start : starts_) descend(start);
     for (int chain = 0; chain < chains && !is_full(); ++chain) {
-      auto* at = chain % 2 == 0 ? start_ : best_;
+      auto* at = chain % 2 == 0 ? starts_[static_cast<std::size_t>(chain / 2) % starts_.size()] : best_;
       for (int step = 0; step < chain_moves && !is_full(); ++step) {
         const auto sharpness =
             first_power * std::pow(last_power / first_power, static_cast<double>(step) / chain_moves);
@@ -270,17 +295,18 @@ class KernelSearch {
   const PricedCluster& cluster_;
   const KernelWalk& walk_;
   const std::function<bool(const Nest&)>& allows_;
-  std::int64_t code_;
+  std::int64_t code_ = most_code;
   std::vector<int> rounds_;
   std::map<Key, Known> known_;
-  Known *best_ = nullptr, *start_ = nullptr;
+  std::vector<Known*> starts_;
+  Known* best_ = nullptr;
 };
 
 }  // namespace
 
-PricedKernel walk_kernels(const PricedCluster& cluster, const Nest& start, const KernelWalk& walk,
+WalkedKernel walk_kernels(const PricedCluster& cluster, const std::vector<Nest>& starts, const KernelWalk& walk,
                           const std::function<bool(const Nest&)>& is_allowed) {
-  return KernelSearch(cluster, start, walk, is_allowed).run();
+  return KernelSearch(cluster, starts, walk, is_allowed).run();
 }
 
 }  // namespace tc::strategy

@@ -10,7 +10,7 @@ namespace {
 constexpr double busy_accumulators = 8;
 
 /// The most operations that a tile with a window unrolls: more code takes longer to compile than it saves.
-constexpr std::int64_t most_unrolled = 96;
+constexpr std::int64_t most_points = 96;
 
 /// Rows of memory, read and written, that the processor asks for ahead on its own.
 constexpr std::int64_t followed_rows = 16;
@@ -91,7 +91,7 @@ class Search {
   }
 
   void try_tile(RegisterTile tile) {
-    bool is_short = window_ == 1 || tile.row_count * tile.column_count * window_ <= most_unrolled;
+    bool is_short = window_ == 1 || tile.row_count * tile.column_count * window_ <= most_points;
     if (registers(tile) <= registers_ && is_short && is_followed(tile)) rate(tile);
   }
   bool is_followed(const RegisterTile& tile) const {

@@ -13,7 +13,7 @@ using polyhedral::GridClusterMapping;
 using polyhedral::Scop;
 
 /// Iterations of a thread that are unrolled, for buffers in registers.
-constexpr std::int64_t most_unrolled = 32;
+constexpr std::int64_t most_iterations = 32;
 
 bool touches(const Scop& scop, const ClusterView& cluster, const std::string& tensor) {
   return std::any_of(cluster.statements.begin(), cluster.statements.end(), [&](const auto& entry) {
@@ -38,7 +38,7 @@ GridClusterMapping promote_temporaries(GridClusterMapping mapping, const Scop& s
                                        const polyhedral::MappingOptions& options) {
   if (!options.promote) return mapping;
   mapping.promoted = temporaries_of(scop, cluster);
-  const auto most = options.unroll_limit > 0 ? options.unroll_limit : most_unrolled;
+  const auto most = options.unroll_limit > 0 ? options.unroll_limit : most_iterations;
   for (auto& statement : mapping.statements)
     for (const auto& loop : statement.loops) {
       auto whole = polyhedral::box(scop.statement(statement.id).domain).at(loop.iterator).extent();
