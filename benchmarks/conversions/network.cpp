@@ -78,8 +78,8 @@ void Network::fill_weights() {
     const auto terms = elements / tensor.extents[0];
     auto* values = static_cast<float*>(tensor.data());
     for (std::int64_t i = 0; i < elements; ++i)
-      values[i] =
-          tensor.dims == "C" ? 1 + numbers(random) / 2 : numbers(random) * std::sqrt(3.0F / static_cast<float>(terms));
+      values[i] = tensor.dims == "C" ? 0.3F + numbers(random) / 10
+                                     : numbers(random) * std::sqrt(3.0F / static_cast<float>(terms));
   }
 }
 

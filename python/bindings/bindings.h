@@ -22,6 +22,7 @@ void bind_executable(pybind11::module_& m);
 void bind_function(pybind11::module_& m);
 void bind_derivation(pybind11::module_& m);
 void bind_tune(pybind11::module_& m);
+void bind_operators(pybind11::module_& m);
 void bind_xla(pybind11::module_& m);
 
 }  // namespace tc::python

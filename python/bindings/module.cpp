@@ -34,6 +34,7 @@ PYBIND11_MODULE(_core, m) {
   tc::python::bind_function(m);
   tc::python::bind_derivation(m);
   tc::python::bind_tune(m);
+  tc::python::bind_operators(m);
   tc::python::bind_xla(m);
   tc::python::refuse_wrong_types(m);
 }

@@ -22,7 +22,7 @@ if importlib.util.find_spec("._core", __name__) is None:
         "`python -m pip install .` in the folder of its sources"
     )
 
-from . import cache, tracing
+from . import cache, tracing, virtual
 from ._core import (
     ArgumentError,
     DeviceError,
@@ -100,6 +100,7 @@ __all__ = [
     "set_threads",
     "spec",
     "torch_op",
+    "virtual",
     "vmap",
 ]
 
