@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "tc/base/target.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/nest/nest.h"
-#include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/price/priced_cluster.h"
 
 namespace tc::strategy {
