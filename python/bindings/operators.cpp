@@ -64,21 +64,7 @@ py::list steps_of(const LayoutPlan& self) {
   return result;
 }
 
-}  // namespace
-
-void bind_operators(py::module_& m) {
-  bind_class<VirtualTensor>(
-      m, "VirtualTensor", py::buffer_protocol(),
-      "A tensor of operators that know no layouts: named dimensions; its elements are in the layout that a "
-      "routine gave it, as the buffer protocol shows them.")
-      .def_readonly("name", &VirtualTensor::name)
-      .def_readonly("dims", &VirtualTensor::dims)
-      .def_property_readonly("shape", [](const VirtualTensor& self) { return py::tuple(py::cast(self.extents)); })
-      .def_readonly("constant", &VirtualTensor::constant)
-      .def_readonly("layout", &VirtualTensor::produced)
-      .def("size", &VirtualTensor::size, py::arg("dim"), "The extent of the dimension of this letter.")
-      .def("__repr__", &description_of)
-      .def_buffer(&buffer_of);
+void bind_plan(py::module_& m) {
   bind_class<LayoutPlan, std::shared_ptr<LayoutPlan>>(m, "LayoutPlan")
       .def("run",
            [](const LayoutPlan& self, const std::vector<VirtualTensor>& inputs) {
@@ -98,6 +84,24 @@ void bind_operators(py::module_& m) {
       .def_readonly("choosing_ms", &LayoutPlan::choosing_ms)
       .def_readonly("making_ms", &LayoutPlan::making_ms)
       .def("__str__", &LayoutPlan::to_string);
+}
+
+}  // namespace
+
+void bind_operators(py::module_& m) {
+  bind_class<VirtualTensor>(
+      m, "VirtualTensor", py::buffer_protocol(),
+      "A tensor of operators that know no layouts: named dimensions; its elements are in the layout that a "
+      "routine gave it, as the buffer protocol shows them.")
+      .def_readonly("name", &VirtualTensor::name)
+      .def_readonly("dims", &VirtualTensor::dims)
+      .def_property_readonly("shape", [](const VirtualTensor& self) { return py::tuple(py::cast(self.extents)); })
+      .def_readonly("constant", &VirtualTensor::constant)
+      .def_readonly("layout", &VirtualTensor::produced)
+      .def("size", &VirtualTensor::size, py::arg("dim"), "The extent of the dimension of this letter.")
+      .def("__repr__", &description_of)
+      .def_buffer(&buffer_of);
+  bind_plan(m);
   bind_class<OperatorProgram>(m, "OperatorProgram")
       .def(py::init<>())
       .def("add", &OperatorProgram::add)

@@ -7,6 +7,7 @@
 #include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/engine/layouts/measured_alternatives.h"
 
 namespace tc::engine {
 namespace {
@@ -18,12 +19,12 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-const std::vector<std::string> choices = {"asked", "hoisted", "element-wise", "both", "shared", "greedy"};
+const std::vector<std::string> choices = {"asked", "hoisted", "element-wise", "both", "shared", "greedy", "measured"};
 
 graph::LayoutResolution resolve(const graph::LayoutGraph& graph, LayoutChoice choice) {
   using enum LayoutChoice;
   using graph::LayoutObjective, graph::Hoisting;
-  if (choice == Shared) return graph::choose_layouts(graph, LayoutObjective::Shared);
+  if (choice == Shared || choice == Measured) return graph::choose_layouts(graph, LayoutObjective::Shared);
   if (choice == Greedy) return graph::resolve_greedily(graph);
   const bool chooses = choice == ElementWise || choice == Both, hoists = choice == Hoisted || choice == Both;
   auto result = chooses ? graph::choose_layouts(graph, LayoutObjective::Edges) : graph::resolve_layouts(graph);
@@ -98,13 +99,17 @@ class PlanWriter {
 
   void add_call(std::size_t c) {
     const auto& call = program_.calls[c];
-    PlanStep step{call.op, evaluated_.libraries[c], false, {}, {}};
+    const auto& alternatives = evaluated_.alternatives[c];
+    const auto* chosen = alternatives.empty() ? nullptr : &alternatives[resolution_.choices[c].value()];
+    PlanStep step{call.op, chosen ? chosen->library : evaluated_.libraries[c], false, {}, {}};
     Invocation invocation(call, [&](Invocation& now) {
       std::size_t counted = 0;
       for (std::size_t i = 0; i < now.inputs.size(); ++i) {
-        const auto layout = counts(program_, call, i)         ? resolution_.required[c][counted++]
-                            : now.inputs[i].tensor().constant ? now.inputs[i].required().value_or(Layout())
-                                                              : Layout();
+        const bool constant = now.inputs[i].tensor().constant;
+        const auto layout = counts(program_, call, i) ? resolution_.required[c][counted++]
+                            : !constant               ? Layout()
+                            : chosen                  ? chosen->operands[i]
+                                                      : now.inputs[i].required().value_or(Layout());
         step.buffers.push_back(in_layout(call.inputs[i], layout, c));
         now.inputs[i].place(buffers_[step.buffers.back()].tensor);
       }
@@ -115,7 +120,7 @@ class PlanWriter {
     });
     for (const auto t : call.inputs) invocation.inputs.emplace_back(buffers_[of_tensor_[t]].tensor);
     for (const auto t : call.outputs) invocation.outputs.emplace_back(buffers_[of_tensor_[t]].tensor);
-    step.kernel = dispatcher_.invoke("cpu", invocation);
+    step.kernel = dispatcher_.invoke("cpu", invocation, step.library);
     steps_.push_back(std::move(step));
   }
 
@@ -235,7 +240,8 @@ std::vector<VirtualTensor> LayoutPlan::run(const std::vector<VirtualTensor>& inp
 std::shared_ptr<const LayoutPlan> make_plan(const OperatorProgram& program, LayoutChoice choice,
                                             const Dispatcher& dispatcher, OperatorKernels& kernels) {
   auto begin = Clock::now();
-  const auto evaluated = evaluate_partially(program, dispatcher, "cpu");
+  const auto evaluated = choice == LayoutChoice::Measured ? evaluate_by_measuring(program, dispatcher, kernels)
+                                                          : evaluate_partially(program, dispatcher, "cpu");
   const auto resolution = resolve(evaluated.graph, choice);
   const double choosing = milliseconds_since(begin);
   begin = Clock::now();

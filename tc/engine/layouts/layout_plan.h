@@ -17,8 +17,9 @@ enum class LayoutChoice : std::uint8_t {
   Both,         ///< ElementWise, then Hoisted
   Shared,       ///< element-wise calls choose, and each conversion of a tensor is made once
   Greedy,       ///< node by node, as calls in normal mode do that know none behind them
+  Measured,     ///< libraries and layouts of all calls, and conversions, by measured seconds (measured_alternatives.h)
 };
-/// "asked", "hoisted", "element-wise", "both", "shared", "greedy".
+/// "asked", "hoisted", "element-wise", "both", "shared", "greedy", "measured".
 std::string to_string(LayoutChoice choice);
 /// The inverse. Throws OptionsError that lists them.
 LayoutChoice parse_layout_choice(const std::string& text);
@@ -60,7 +61,7 @@ class LayoutPlan {
   std::vector<VirtualTensor> run(const std::vector<VirtualTensor>& inputs,
                                  std::vector<double>* seconds = nullptr) const;
 
-  double choosing_ms = 0;  ///< partial evaluation and choice
+  double choosing_ms = 0;  ///< partial evaluation, or measuring, and choice
   double making_ms = 0;    ///< kernels, and constants converted
 
  private:

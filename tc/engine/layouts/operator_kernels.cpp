@@ -1,8 +1,10 @@
 #include "tc/engine/layouts/operator_kernels.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
 #include "tc/engine/define/in_layouts.h"
 #include "tc/engine/graph/compile.h"
 #include "tc/engine/graph/graph_layouts.h"
@@ -46,6 +48,16 @@ Kernel kernel_of(std::shared_ptr<const Executable> executable) {
   return {[executable](void* const* operands) { executable->run_unchecked(operands); }, std::move(who)};
 }
 
+/// Are the arguments of the only call of \p image its operands, in order?
+bool calls_arguments_in_order(const Image& image) {
+  const auto& slots = image.launches.front().slots;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto* argument = std::get_if<ArgumentSlot>(&slots[i]);
+    if (!argument || argument->index != i) return false;
+  }
+  return std::holds_alternative<RoutineCall>(image.launches.front().code);
+}
+
 /// Blocks of \p block along the first dimension innermost, which a tile of a product reads as it would a packed copy.
 Layout panels(std::size_t rank, std::int64_t block) {
   std::vector<std::size_t> order(rank + 1);
@@ -81,16 +93,13 @@ Guideline of_library(const Invocation& call, const KernelSource& source, Operato
 
 }  // namespace
 
+const std::string own_code = "own";
+
 OperatorKernels::OperatorKernels(CompileOptions options) : options_(std::move(options)) {
   options_.layouts = graph::LayoutMode::Off;
 }
 
-Kernel OperatorKernels::of_call(const Invocation& call, const KernelSource& source) {
-  auto key = key_of(call, source);
-  for (const auto* tensor : call.operands()) key += "; " + to_string(tensor->layout());
-  const std::scoped_lock lock(mutex_);
-  auto& kernel = kernels_[key];
-  if (kernel.run) return kernel;
+std::shared_ptr<const Executable> OperatorKernels::make(const Invocation& call, const KernelSource& source) const {
   auto function = define(text_of(call)).functions.front();
   auto specs = plain_specs(call);
   layout::Layouts layouts;
@@ -106,13 +115,46 @@ Kernel OperatorKernels::of_call(const Invocation& call, const KernelSource& sour
   auto options = options_;
   options.libraries = source.libraries;
   options.interpret = source.interpret;
-  return kernel = kernel_of(compile(function, specs, {}, options));
+  return compile(function, specs, {}, options);
+}
+
+Kernel OperatorKernels::of_call(const Invocation& call, const KernelSource& source) {
+  auto key = key_of(call, source);
+  Constants constants;
+  for (const auto* tensor : call.operands()) key += "; " + to_string(tensor->layout());
+  for (const auto& input : call.inputs) constants.push_back(input.tensor().constant ? input.tensor().memory : nullptr);
+  const std::scoped_lock lock(mutex_);
+  auto& executable = executables_[key];
+  if (!executable) executable = make(call, source);
+  return with_constants(key, executable, constants);
+}
+
+Kernel OperatorKernels::with_constants(const std::string& key, const std::shared_ptr<const Executable>& executable,
+                                       const Constants& constants) {
+  const auto& image = executable->image();
+  const bool has_any = std::any_of(constants.begin(), constants.end(), [](const auto& one) { return one != nullptr; });
+  if (!has_any || image.launches.size() != 1 || image.calls.size() != 1 || !calls_arguments_in_order(image))
+    return kernel_of(executable);
+  auto& known = held_[{key, constants}];
+  auto held = known.lock();
+  if (!held) {
+    const auto is_held = [&](std::size_t argument) { return argument < constants.size() && constants[argument]; };
+    auto call = image.calls.front().with_constants(is_held);
+    const auto& library = library::find_library(call.library);
+    std::vector<void*> pointers(image.arguments.size());
+    for (std::size_t i = 0; i < constants.size(); ++i) pointers[i] = constants[i].get();
+    held = library::PreparedCall(std::move(call), library).hold(pointers);
+    if (!held) return kernel_of(executable);
+    known = held;
+  }
+  return {[held, constants](void* const* operands) { held->run(operands, cpu::num_threads()); }, runs(*executable),
+          held};
 }
 
 Kernel OperatorKernels::of_conversion(const VirtualTensor& tensor, const Layout& to) {
   const auto key = conversion_key(tensor, to);
   const std::scoped_lock lock(mutex_);
-  auto& kernel = kernels_[key];
+  auto& kernel = conversions_[key];
   if (kernel.run) return kernel;
   const auto function = engine::conversion(tensor.type, tensor.extents, tensor.produced, to);
   return kernel = kernel_of(compile(function, {tensor.spec_in(tensor.produced)}, {}, options_));
@@ -144,6 +186,16 @@ const CallsInLayouts& OperatorKernels::plain_calls(const Invocation& call, const
   return known->second;
 }
 
+std::vector<graph::OperandLayouts> OperatorKernels::alternatives(const Invocation& call, std::int64_t block) {
+  const auto function = define(text_of(call)).functions.front();
+  graph::AlternativeOptions options;
+  options.block = block;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (call.inputs[i].tensor().constant) options.constants.insert(i);
+  return graph::layout_alternatives({function->def, function->ranges}, bind_inputs(*function, plain_specs(call)),
+                                    options);
+}
+
 Routine text_routine(const std::string& op, const std::string& library, const KernelSource& source,
                      const std::shared_ptr<OperatorKernels>& kernels) {
   return {"cpu", op, library, {}, [=](Invocation& call, const OperatorLibrary& description) {
@@ -160,7 +212,7 @@ Dispatcher make_dispatcher(const std::vector<std::string>& libraries, const std:
     OperatorLibrary description{name, priority--};
     KernelSource source;
     std::function<bool(const Invocation&)> accepts;
-    if (name == "own") {
+    if (name == own_code) {
       const auto block = block_of(kernels->target());
       description.guideline = [=](const Invocation& call) { return of_own_code(call, block); };
     } else if (name == "reference") {

@@ -34,6 +34,10 @@ VirtualTensor OperatorRuntime::call(const std::string& op, const std::vector<Vir
   std::vector<void*> operands;
   for (const auto* operand : invocation.operands()) operands.push_back(operand->data());
   kernel.run(operands.data());
+  if (kernel.held) {
+    const std::scoped_lock lock(mutex_);
+    held_.insert(kernel.held);
+  }
   return invocation.outputs.front().tensor();
 }
 

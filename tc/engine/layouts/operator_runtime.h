@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class OperatorRuntime {
   std::shared_ptr<OperatorKernels> kernels_;
   Dispatcher dispatcher_;
   std::atomic<std::size_t> conversions_{0};
+  ForkMutex mutex_;
+  std::set<std::shared_ptr<const void>> held_;  ///< constants of calls, as libraries keep them
 };
 
 }  // namespace tc::engine

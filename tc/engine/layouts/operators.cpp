@@ -12,15 +12,6 @@
 namespace tc::engine {
 namespace {
 
-/// Channels behind all other dimensions of \p tensor.
-Layout channels_last(const VirtualTensor& tensor) {
-  std::string order = tensor.dims;
-  const auto at = order.find('C');
-  if (at == std::string::npos) return {};
-  order.erase(at, 1);
-  return layout::named_layout(order + "C", tensor.dims);
-}
-
 /// Does \p small, whose dimensions are some of those of \p whole, fill all places that \p layout, one of \p whole, gives it?
 bool is_representable(const VirtualTensor& small, const VirtualTensor& whole, const Layout& layout) {
   layout::Extents extents;
@@ -97,23 +88,33 @@ void Dispatcher::add(Routine routine) {
   routines_.push_back(std::move(routine));
 }
 
-const Routine& Dispatcher::choose(const std::string& device, const Invocation& invocation) const {
-  const Routine* best = nullptr;
-  for (const auto& routine : routines_) {
-    if (routine.device != device || routine.op != invocation.call().op) continue;
-    if (routine.accepts && !routine.accepts(invocation)) continue;
-    if (!best || library(best->library).priority < library(routine.library).priority) best = &routine;
-  }
-  if (!best) throw OptionsError(str("no routine computes ", invocation.call().op, " on ", device, " as it is called"));
-  return *best;
+std::vector<const Routine*> Dispatcher::all(const std::string& device, const Invocation& invocation) const {
+  std::vector<const Routine*> result;
+  for (const auto& routine : routines_)
+    if (routine.device == device && routine.op == invocation.call().op &&
+        (!routine.accepts || routine.accepts(invocation)))
+      result.push_back(&routine);
+  std::stable_sort(result.begin(), result.end(), [&](const Routine* a, const Routine* b) {
+    return library(a->library).priority > library(b->library).priority;
+  });
+  return result;
 }
 
-Kernel Dispatcher::invoke(const std::string& device, Invocation& invocation) const {
-  const Routine& routine = choose(device, invocation);
-  auto kernel = routine.invoke(invocation, library(routine.library));
+const Routine& Dispatcher::choose(const std::string& device, const Invocation& invocation) const {
+  const auto accepting = all(device, invocation);
+  if (accepting.empty())
+    throw OptionsError(str("no routine computes ", invocation.call().op, " on ", device, " as it is called"));
+  return *accepting.front();
+}
+
+Kernel Dispatcher::invoke(const std::string& device, Invocation& invocation, const std::string& library) const {
+  const Routine* routine = &choose(device, invocation);
+  for (const auto* other : all(device, invocation))
+    if (other->library == library) routine = other;
+  auto kernel = routine->invoke(invocation, this->library(routine->library));
   if (!invocation.tagged())
     throw InternalError(
-        str("the routine of ", routine.library, " for ", invocation.call().op, " does not tag its call"));
+        str("the routine of ", routine->library, " for ", invocation.call().op, " does not tag its call"));
   return kernel;
 }
 
@@ -121,6 +122,14 @@ bool counts(const OperatorProgram& program, const OperatorCall& call, std::size_
   const auto& tensor = program.tensors.at(call.inputs.at(input));
   const auto& whole = program.tensors.at(call.outputs.at(0));
   return !tensor.constant && (!call.element_wise || tensor.dims.size() == whole.dims.size());
+}
+
+Layout channels_last(const VirtualTensor& tensor) {
+  std::string order = tensor.dims;
+  const auto at = order.find('C');
+  if (at == std::string::npos) return {};
+  order.erase(at, 1);
+  return layout::named_layout(order + "C", tensor.dims);
 }
 
 std::vector<Layout> candidates_of(const OperatorProgram& program, const OperatorCall& call,
@@ -142,8 +151,22 @@ std::vector<Layout> candidates_of(const OperatorProgram& program, const Operator
   return result;
 }
 
-EvaluatedProgram evaluate_partially(const OperatorProgram& program, const Dispatcher& dispatcher,
-                                    const std::string& device, bool by_bytes) {
+namespace {
+
+/// The layouts of what counts() of \p alternative, which is one of \p call.
+graph::LayoutAlternative counted_layouts(const OperatorProgram& program, const OperatorCall& call,
+                                         const CallAlternative& alternative) {
+  graph::LayoutAlternative result{{}, alternative.seconds};
+  for (std::size_t i = 0; i < alternative.operands.size(); ++i)
+    if (i >= call.inputs.size() || counts(program, call, i)) result.layouts.push_back(alternative.operands[i]);
+  return result;
+}
+
+}  // namespace
+
+EvaluatedProgram evaluate_partially(
+    const OperatorProgram& program, const Dispatcher& dispatcher, const std::string& device, bool by_bytes,
+    const std::function<std::vector<CallAlternative>(const OperatorCall&)>& alternatives) {
   EvaluatedProgram result;
   auto tensors = program.tensors;             // with the layouts that routines ask for
   std::vector<std::vector<Layout>> produced;  // of each tensor, in which it may be
@@ -170,6 +193,9 @@ EvaluatedProgram evaluate_partially(const OperatorProgram& program, const Dispat
     if (call.element_wise)
       for (const auto& layout : candidates_of(program, call, produced))
         if (!contains(node.candidates, layout)) node.candidates.push_back(layout);
+    result.alternatives.push_back(alternatives ? alternatives(call) : std::vector<CallAlternative>());
+    for (const auto& alternative : result.alternatives.back())
+      node.alternatives.push_back(counted_layouts(program, call, alternative));
     const Layout first = node.inputs.empty() ? Layout() : node.required[0].value_or(tensors[node.inputs[0]].produced);
     for (std::size_t o = 0; o < call.outputs.size(); ++o) {
       const auto& required = invocation.outputs[o].required();
@@ -177,6 +203,8 @@ EvaluatedProgram evaluate_partially(const OperatorProgram& program, const Dispat
       node.required.push_back(required);
       tensors[output].produced = required.value_or(first);
       produced[output] = node.candidates.empty() ? std::vector{tensors[output].produced} : node.candidates;
+      for (const auto& alternative : node.alternatives)
+        produced[output].push_back(alternative.layouts[node.inputs.size() + o]);
       result.graph.tensors[output].producer = c;
     }
     result.graph.nodes.push_back(std::move(node));

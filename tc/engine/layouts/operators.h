@@ -73,7 +73,8 @@ struct EndAtTag {};
 struct Kernel {
   /// Takes pointers of the operands in these layouts, inputs before outputs. May be run by any number of threads at once.
   std::function<void(void* const* operands)> run;
-  std::string runs = {};  ///< who computes: "own code", or a call of a library
+  std::string runs = {};                       ///< who computes: "own code", or a call of a library
+  std::shared_ptr<const void> held = nullptr;  ///< constants as the library keeps them; null: none
 };
 
 /// A library as operators call it: one description that all its routines share.
@@ -109,23 +110,37 @@ class Dispatcher {
   /// device.
   const Routine& choose(const std::string& device, const Invocation& invocation) const;
   const OperatorLibrary& library(const std::string& name) const { return libraries_.at(name); }
-  /// Runs the chosen routine on \p invocation. Throws as choose(); InternalError for a routine that does not tag.
-  Kernel invoke(const std::string& device, Invocation& invocation) const;
+  /// All of them that accept it, by priority.
+  std::vector<const Routine*> all(const std::string& device, const Invocation& invocation) const;
+  /// Runs the first routine on \p invocation, or the first one of \p library if that is not "". Throws as choose(); InternalError for a
+  /// routine that does not tag.
+  Kernel invoke(const std::string& device, Invocation& invocation, const std::string& library = "") const;
 
  private:
   std::map<std::string, OperatorLibrary> libraries_;
   std::vector<Routine> routines_;
 };
 
+/// A way to compute a call: a library, and the layouts of all operands, inputs before outputs.
+struct CallAlternative {
+  std::string library;
+  std::vector<Layout> operands;
+  double seconds = 0;
+};
+
 /// What the calls of a program need, and who computes them.
 struct EvaluatedProgram {
   graph::LayoutGraph graph;
-  std::vector<std::string> libraries;  ///< of each call
+  std::vector<std::string> libraries;                      ///< of each call
+  std::vector<std::vector<CallAlternative>> alternatives;  ///< of each call; none: what its routine requires
 };
 
 /// Does input \p input of \p call count when layouts are chosen? Constants are converted once, to whatever is required; what an
 /// element-wise call broadcasts is read as it is.
 bool counts(const OperatorProgram& program, const OperatorCall& call, std::size_t input);
+
+/// Channels behind all other dimensions of \p tensor.
+Layout channels_last(const VirtualTensor& tensor);
 
 /// The layouts that all operands of \p call, element by element, may be in, by the rule of VTensor: those in which its inputs may be
 /// \p produced, channels last, and that of the dimensions themselves. Inputs with fewer dimensions are broadcast: they do not count, but
@@ -136,8 +151,10 @@ std::vector<Layout> candidates_of(const OperatorProgram& program, const Operator
                                   const std::vector<std::vector<Layout>>& produced);
 
 /// Evaluates \p program for \p device as far as layouts depend on it: every routine runs up to its tag, no kernel is made. A tensor
-/// weighs its bytes if \p by_bytes is set, else 1. Throws as Dispatcher::invoke.
-EvaluatedProgram evaluate_partially(const OperatorProgram& program, const Dispatcher& dispatcher,
-                                    const std::string& device, bool by_bytes = false);
+/// weighs its bytes if \p by_bytes is set, else 1. A call for which \p alternatives, which may be null, gives some takes one of them. Throws as
+/// Dispatcher::invoke.
+EvaluatedProgram evaluate_partially(
+    const OperatorProgram& program, const Dispatcher& dispatcher, const std::string& device, bool by_bytes = false,
+    const std::function<std::vector<CallAlternative>(const OperatorCall&)>& alternatives = nullptr);
 
 }  // namespace tc::engine

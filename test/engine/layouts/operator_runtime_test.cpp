@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tc/engine/layouts/measured_alternatives.h"
 #include "tc/engine/layouts/operator_texts.h"
 #include "tc/layout/map/names.h"
 #include "tc/library/registry.h"
@@ -159,7 +160,7 @@ TEST(OperatorRuntime, PlansComputeWhatCallsDo) {
   force(own);
   std::map<LayoutChoice, std::size_t> conversions;
   for (const auto choice : {LayoutChoice::Asked, LayoutChoice::Hoisted, LayoutChoice::ElementWise, LayoutChoice::Both,
-                            LayoutChoice::Shared, LayoutChoice::Greedy}) {
+                            LayoutChoice::Shared, LayoutChoice::Greedy, LayoutChoice::Measured}) {
     const auto plan = own.plan(net, choice);
     conversions[choice] = plan->conversions();
     EXPECT_EQ(values(own, plan->run({input}).at(0)), expected) << to_string(choice) << "\n" << plan->to_string();
@@ -167,6 +168,8 @@ TEST(OperatorRuntime, PlansComputeWhatCallsDo) {
     EXPECT_EQ(parse_layout_choice(to_string(choice)), choice);
   }
   using enum LayoutChoice;
+  EXPECT_LE(conversions[Measured], 9u);
+  conversions.erase(Measured);
   EXPECT_EQ(conversions, (std::map<LayoutChoice, std::size_t>{
                              {Asked, 9}, {Hoisted, 7}, {ElementWise, 5}, {Both, 5}, {Shared, 5}, {Greedy, 5}}));
   EXPECT_ERROR(parse_layout_choice("best"), OptionsError, "'asked', 'hoisted'");
@@ -196,6 +199,37 @@ TEST(OperatorRuntime, StepsAndBuffersOfAPlan) {
   EXPECT_ERROR(plan->run({}), ArgumentError, "has 1 inputs, 0 were given");
   EXPECT_ERROR(plan->run({tensor("X", "NCHW", {1, 16, 8, 9})}), ArgumentError, "another tensor was given");
   EXPECT_ERROR(plan->run({runtime.converted(input, nhwc)}), ArgumentError, "in the layout identity");
+}
+
+/// Own code is measured in each layout that the channels fill; a library where it has a routine. Plans share what a library keeps.
+TEST(OperatorRuntime, AlternativesAreMeasured) {
+  for (const std::int64_t channels : {32, 20}) {
+    OperatorProgram net;
+    const auto x = net.add(tensor("X", "NCHW", {1, channels, 6, 6}));
+    const auto k = net.add(constant("K", "OIRS", {32, channels, 3, 3}));
+    net.call("relu", {net.call("conv", {x, k})});
+    OperatorRuntime own({"own", "reference"});
+    const auto found = measured_alternatives(net, net.calls[0], own.dispatcher(), *own.kernels());
+    ASSERT_EQ(found.size(), channels == 32 ? 3u : 2u);
+    for (const auto& one : found) {
+      EXPECT_EQ(one.library, "own");
+      EXPECT_GT(one.seconds, 0);
+      EXPECT_EQ(one.operands.size(), 3u);
+      EXPECT_EQ(one.operands[0], one.operands[2]);
+    }
+    EXPECT_EQ(found[1].operands[0], nhwc);
+    const auto evaluated = evaluate_by_measuring(net, own.dispatcher(), *own.kernels());
+    EXPECT_EQ(evaluated.graph.nodes[0].alternatives.size(), found.size());
+    EXPECT_TRUE(evaluated.alternatives[1].empty()) << "element-wise calls choose freely";
+    EXPECT_GT(evaluated.graph.tensors[x].weight, 0);
+    if (!has_onednn() || channels != 32) continue;
+    OperatorRuntime both({"onednn", "own"});
+    const auto one = both.plan(net, LayoutChoice::Shared), other = both.plan(net, LayoutChoice::Both);
+    const auto& conv = one->steps()[one->steps()[0].conversion].kernel;
+    EXPECT_EQ(conv.runs, "convolution2d of onednn");
+    ASSERT_TRUE(conv.held);
+    EXPECT_EQ(conv.held, other->steps()[other->steps()[0].conversion].kernel.held);
+  }
 }
 
 /// In normal mode only what a routine asks for is converted, and who is not here or not known is said.
