@@ -1,68 +1,61 @@
-"""Lines of code of operators that know no layouts, and of those that do: one text serves all layouts, or each needs its own.
+"""Lines of code of operators that know no layouts, and of those that do: one text serves all layouts and libraries, or each layout needs its own.
 
-    python benchmarks/layout_lines.py            # a table of operators, in NCHW, NHWC and NCHW16c
+    python benchmarks/layout_lines.py            # a table of the operators of tc.virtual, in NCHW, NHWC and NCHW16c
 
-Counted from the texts themselves, as the compiler prints them: `oblivious` is the def; `aware` are the defs that it becomes in
-the three layouts, each proved to compute the same. Lines without the braces' own, and characters without blanks.
+Counted from the texts themselves, as the compiler prints them: `oblivious` is the def of an operator, which own code, the interpreter and other
+libraries share; `aware` are the defs that it becomes in the three layouts, each proved to compute the same. Lines without the braces' own,
+and characters without blanks.
 """
 
+import numpy as np
+
 import tensor_comprehensions as tc
-from tensor_comprehensions import _core
+from tensor_comprehensions import _core, virtual
 from tensor_comprehensions.function import Function
 from tensor_comprehensions.layouts import as_layout
 
-IMAGE, WEIGHTS = (1, 32, 14, 14), (64, 32, 3, 3)
-OPERATORS = {
-    "convolution": (
-        "def f(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }",
-        (IMAGE, WEIGHTS),
-        {"NHWC": "XY K:HWIO", "NCHW16c": "XY K:OIhw16i16o"},
-    ),
-    "depthwise convolution": (
-        "def f(float(N,C,H,W) X, float(C,R,S) K) -> (Y) { Y(n,c,h,w) +=! X(n,c,h+r,w+s) * K(c,r,s) }",
-        (IMAGE, (32, 3, 3)),
-        {"NHWC": "XY K:reorder(1,2,0)", "NCHW16c": "XY K:split(0,16)reorder(0,2,3,1)"},
-    ),
-    "maximum pooling": (
-        "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) max=! X(n,c,2*h+r,2*w+s) where r in 0:2, s in 0:2 }",
-        (IMAGE,),
-        {"NHWC": "XY", "NCHW16c": "XY"},
-    ),
-    "padding": (
-        "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) = h >= 1 && h <= H && w >= 1 && w <= W ? X(n,c,h-1,w-1) : 0"
-        " where h in 0:H+2, w in 0:W+2 }",
-        (IMAGE,),
-        {"NHWC": "XY", "NCHW16c": "XY"},
-    ),
-    "norm and relu": (
-        "def f(float(N,C,H,W) X, float(C) s, float(C) t) -> (Y) { Y(n,c,h,w) = fmax(X(n,c,h,w) * s(c) + t(c), 0) }",
-        (IMAGE, (32,), (32,)),
-        {"NHWC": "XY", "NCHW16c": "XY"},
-    ),
-    "addition": (
-        "def f(float(N,C,H,W) X, float(N,C,H,W) Z) -> (Y) { Y(n,c,h,w) = X(n,c,h,w) + Z(n,c,h,w) }",
-        (IMAGE, IMAGE),
-        {"NHWC": "XYZ", "NCHW16c": "XYZ"},
-    ),
-    "mean of channels": (
-        "def f(float(N,C,H,W) X) -> (Y) { S(n,c) +=! X(n,c,h,w)  Y(n,c) = S(n,c) / (H * W) }",
-        (IMAGE,),
-        {"NHWC": "X", "NCHW16c": "X"},
-    ),
+# Layouts of images and weights by their dimensions, for channels last and for blocks.
+LAYOUTS = {
+    "NHWC": {"NCHW": "NHWC", "OIRS": "HWIO", "CRS": "reorder(1,2,0)", "OC": "reorder(1,0)"},
+    "NCHW16c": {"NCHW": "NCHW16c", "OIRS": "OIhw16i16o", "CRS": "split(0,16)reorder(0,2,3,1)", "OC": "split(0,16)reorder(0,2,1)"},
 }
 
 
-def layouts_of(name, words):
-    """The layouts of an operator: tensors in layout `name`, and others by name."""
-    images, *others = words.split(" ")
-    chosen = dict.fromkeys(images, name) | dict(word.split(":") for word in others)
-    return {tensor: as_layout(layout) for tensor, layout in chosen.items()}
+def tensor(dims, *shape):
+    return virtual.tensor(np.zeros(shape, "float32"), dims)
 
 
-def text_in(function, shapes, layouts):
-    """The text of `function` for tensors of `shapes` in `layouts`."""
-    definition, _ = _core.in_layouts(function, [tc.spec(shape) for shape in shapes], layouts)
+def calls():
+    """Operators, and what they are called with."""
+    image, channels = tensor("NCHW", 1, 32, 14, 14), tensor("C", 32)
+    padded = dict(top=1, left=1, bottom=1, right=1)
+    others = {
+        "add": [image, image],
+        "batch_norm": [image, channels, channels, channels, channels],
+        "bias_add": [image, channels],
+        "concat": [image, image],
+        "conv": [image, tensor("OIRS", 64, 32, 3, 3)],
+        "depthwise": [image, tensor("CRS", 32, 3, 3)],
+        "matmul": [tensor("NC", 8, 32), tensor("OC", 64, 32)],
+        "mul": [image, image],
+    }
+    windows = {"conv": padded, "depthwise": padded, "pad": padded}
+    pooled = dict.fromkeys(("avg_pool", "max_pool"), dict(padded, height=3, width=3, stride=2))
+    for op in virtual.OPERATORS:
+        yield op, others.get(op, [image]), windows.get(op, {}) | pooled.get(op, {})
+
+
+def text_in(function, tensors, layouts):
+    """The text of `function` for tensors of these shapes in `layouts`."""
+    definition, _ = _core.in_layouts(function, [tc.spec(t.shape) for t in tensors], layouts)
     return Function(definition, function._settings())._source()
+
+
+def layouts_of(function, tensors, result, name):
+    """The layouts of the parameters and the result of `function` that have any where images are in layout `name`."""
+    *params, returned = [*_core.tensor_names(function)[: len(tensors)], "Y"]
+    dims = dict(zip(params, (t.dims for t in tensors))) | {returned: result}
+    return {tensor: as_layout(LAYOUTS[name][dims[tensor]]) for tensor in dims if dims[tensor] in LAYOUTS[name]}
 
 
 def size(text):
@@ -73,15 +66,16 @@ def size(text):
 
 def main():
     print("| operator | oblivious: lines | characters | aware: lines | characters |\n|---|---|---|---|---|")
-    total = [0] * 4
-    for name, (text, shapes, chosen) in OPERATORS.items():
-        function = tc.define(text).f
-        texts = [text_in(function, shapes, {})]
-        texts += [text_in(function, shapes, layouts_of(layout, words)) for layout, words in chosen.items()]
-        sizes = [size(one) for one in texts]
-        row = [*sizes[0], sum(lines for lines, _ in sizes), sum(count for _, count in sizes)]
+    total, run = [0] * 4, virtual.Runtime("reference")
+    for op, tensors, attributes in calls():
+        module = tc.define(virtual.text(op, *tensors, **attributes))
+        function = module[next(iter(module))]
+        result = run.call(op, *tensors, **attributes).dims
+        plain = text_in(function, tensors, {})
+        texts = [plain, *(text_in(function, tensors, layouts_of(function, tensors, result, name)) for name in LAYOUTS)]
+        row = [*size(plain), *map(sum, zip(*map(size, texts)))]
         total = [a + b for a, b in zip(total, row)]
-        print(f"| {name} | " + " | ".join(map(str, row)) + " |")
+        print(f"| {op} | " + " | ".join(map(str, row)) + " |")
     print("| all | " + " | ".join(map(str, total)) + " |")
 
 

@@ -18,7 +18,7 @@ SECTIONS = {
     "Defining and compiling": ["define", "compile", "load", "spec", "host_target", "Module", "Function", "Executable", "Inference", "Output", "TensorSpec", "MappingOptions"],
     "Transforms": ["grad", "jvp", "vmap", "Gradient", "Tangent", "Batched"],
     "Layouts and derivation": ["layout", "Layout", "derive", "roll", "Candidate", "tune_derivations"],
-    "Operators without layouts": ["virtual.tensor", "virtual.Runtime", "virtual.Program", "virtual.Plan"],
+    "Operators without layouts": ["virtual.tensor", "virtual.text", "virtual.Runtime", "virtual.Program", "virtual.Plan"],
     "Tuning": ["autotune", "TuneResult"],
     "Threads and devices": ["set_num_threads", "get_num_threads", "set_threads", "get_threads", "check"],
     "torch and JAX": ["torch_op", "torch.Module", "torch.export", "torch.reports", "jax.op"],

@@ -1,8 +1,11 @@
 // Layout conversions of the networks of VTensor's evaluation, as its library asks for them and as they are left by hoisting,
 // by the choice of element-wise layouts, and by both. Without --run nothing is computed: networks are evaluated as far as layouts go.
 //
-//   build/bin/conversions                                       conversions, counted
-//   build/bin/conversions --run [--batch 1] [--rounds 7] [--only ResNet-50]      milliseconds of an inference with random weights
+//   build/bin/conversions                    conversions, counted
+//   build/bin/conversions --run              milliseconds of an inference with random weights, in turns
+//
+// --run takes --batch 1, --rounds 7, --only ResNet-50, and --libraries for plans in which nothing is forced: the layouts that oneDNN likes, and
+// libraries and layouts chosen together by measured times.
 
 #include <algorithm>
 #include <chrono>
@@ -131,7 +134,7 @@ struct Measured {
   }
 };
 
-void run(const Named& named, std::int64_t batch, int rounds) {
+void run(const Named& named, std::int64_t batch, int rounds, bool libraries_too) {
   auto network = named.make(batch);
   network.fill_weights();
   std::vector<std::string> libraries{"own"};
@@ -141,8 +144,10 @@ void run(const Named& named, std::int64_t batch, int rounds) {
   std::vector<Measured> plans;
   for (const auto choice : {LayoutChoice::Asked, LayoutChoice::Hoisted, LayoutChoice::ElementWise, LayoutChoice::Both})
     plans.push_back({to_string(choice), runtime.plan(network.program(), choice)});
-  plans.push_back({"liked", free.plan(network.program(), LayoutChoice::Shared)});
-  plans.push_back({"measured", free.plan(network.program(), LayoutChoice::Measured)});
+  if (libraries_too) {
+    plans.push_back({"liked", free.plan(network.program(), LayoutChoice::Shared)});
+    plans.push_back({"measured", free.plan(network.program(), LayoutChoice::Measured)});
+  }
   auto image = engine::allocate(network.program().tensors.front(), channels_last);
   auto* pixels = static_cast<float*>(image.data());
   for (std::int64_t i = 0; i < image.spec_in(plain).element_count(); ++i)
@@ -182,13 +187,14 @@ void run(const Named& named, std::int64_t batch, int rounds) {
 
 int main(int count, char** arguments) {
   using namespace tc::bench;
-  bool runs = false;
+  bool runs = false, libraries = false;
   std::int64_t batch = 1;
   int rounds = 7;
   std::string only;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i], value = i + 1 < count ? arguments[i + 1] : "";
     if (argument == "--run") runs = true;
+    if (argument == "--libraries") libraries = true;
     if (argument == "--batch") batch = std::stoll(value);
     if (argument == "--rounds") rounds = std::stoi(value);
     if (argument == "--only") only = value;
@@ -203,6 +209,6 @@ int main(int count, char** arguments) {
                  "|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& named : networks) {
     if (!only.empty() && only != named.name) continue;
-    runs ? run(named, batch, rounds) : tc::bench::count(named);
+    runs ? run(named, batch, rounds, libraries) : tc::bench::count(named);
   }
 }

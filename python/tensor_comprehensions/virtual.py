@@ -13,6 +13,7 @@
 from typing import Any, Callable, List, Sequence, Tuple, Union
 
 from ._core import ArgumentError, Layout, LayoutPlan, OperatorProgram, OperatorRuntime, VirtualTensor, operator_names
+from ._core import operator_text as _operator_text
 from ._core import placeholder as _placeholder
 from ._core import virtual_tensor as _virtual_tensor
 from .layouts import as_layout
@@ -25,6 +26,11 @@ def tensor(data: Any, dims: str, *, constant: bool = False, name: str = "") -> V
     """The float32 array `data`, whose dimensions are called `dims`, a letter each ("NCHW"). Its memory is used, not copied. It is dense, in any
     order of its dimensions: one of torch with channels last is in the layout NHWC. A constant is converted once."""
     return _virtual_tensor(data, dims, constant, name or dims)
+
+
+def text(op: str, *tensors: VirtualTensor, **attributes: int) -> str:
+    """The TC def that operator `op` computes on `tensors`, whatever their layouts: all that libraries are told of it."""
+    return _operator_text(op, list(tensors), attributes)
 
 
 class _Operators:

@@ -88,4 +88,6 @@ def test_what_is_refused(tensors):
         program.plan("best")
     with pytest.raises(tc.ArgumentError, match="another tensor was given"):
         program.plan()(virtual.tensor(x[:1], "NCHW"))
+    text = virtual.text("add", given, virtual.tensor(weights[1], "C"))
+    assert text == "def add(float(N,C,H,W) A, float(C) B) -> (Y) { Y(n,c,h,w) = A(n,c,h,w) + B(c) }"
     assert set(virtual.OPERATORS) <= set(dir(run)) and len(virtual.OPERATORS) == 16

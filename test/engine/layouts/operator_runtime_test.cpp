@@ -201,6 +201,24 @@ TEST(OperatorRuntime, StepsAndBuffersOfAPlan) {
   EXPECT_ERROR(plan->run({runtime.converted(input, nhwc)}), ArgumentError, "in the layout identity");
 }
 
+/// Equal calls share a kernel, and a library keeps the constants of each.
+TEST(OperatorRuntime, EqualCallsHaveConstantsOfTheirOwn) {
+  OperatorProgram net;
+  const auto x = net.add(tensor("X", "NCHW", {1, 32, 6, 6}));
+  const auto k = net.add(constant("K", "OIRS", {32, 32, 1, 1})), l = net.add(constant("L", "OIRS", {32, 32, 1, 1}, 2));
+  net.call("conv", {net.call("conv", {x, k}), l});
+  OperatorRuntime reference({"reference"});
+  const auto input = tensor("X", "NCHW", {1, 32, 6, 6}, 4);
+  const auto expected = values(reference, reference.plan(net, LayoutChoice::Asked)->run({input}).at(0));
+  for (const std::string library : {"onednn", "own"}) {
+    if (library == "onednn" && !has_onednn()) continue;
+    OperatorRuntime runtime({library, "own"});
+    EXPECT_EQ(values(runtime, runtime.plan(net, LayoutChoice::Shared)->run({input}).at(0)), expected) << library;
+    const auto once = runtime.call("conv", {input, net.tensors[k]});
+    EXPECT_EQ(values(runtime, runtime.call("conv", {once, net.tensors[l]})), expected) << library;
+  }
+}
+
 /// Own code is measured in each layout that the channels fill; a library where it has a routine. Plans share what a library keeps.
 TEST(OperatorRuntime, AlternativesAreMeasured) {
   for (const std::int64_t channels : {32, 20}) {
