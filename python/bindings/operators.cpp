@@ -131,8 +131,10 @@ void bind_operators(py::module_& m) {
         [](const layout::Extents& shape, const std::string& dims, const Layout& layout, const std::string& name) {
           return VirtualTensor{name, DType::Float32, dims, shape, false, layout};
         });
-  m.def("operator_text", [](const std::string& op, const std::vector<VirtualTensor>& tensors,
-                            const Attributes& attributes) { return engine::find_operator(op).text_of(tensors, attributes); });
+  m.def("operator_text",
+        [](const std::string& op, const std::vector<VirtualTensor>& tensors, const Attributes& attributes) {
+          return engine::find_operator(op).text_of(tensors, attributes);
+        });
   m.def("operator_names", [] {
     std::vector<std::string> names;
     for (const auto& op : engine::operators()) names.push_back(op.name);
