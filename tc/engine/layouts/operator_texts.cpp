@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/engine/define/function.h"
 
@@ -151,11 +152,20 @@ std::string Operator::text_of(const std::vector<VirtualTensor>& given, const Num
 }
 
 VirtualTensor Operator::result_of(const std::vector<VirtualTensor>& given, const Numbers& said) const {
-  const auto function = define(text_of(given, said)).functions.front();
+  const auto text = text_of(given, said);
   std::vector<TensorSpec> specs;
   for (const auto& tensor : given) specs.push_back(contiguous(tensor.type, tensor.extents));
-  const auto info = infer_output_tensor_info(*function, specs).front();
-  return {name, info.dtype, result.empty() ? given.front().dims : result, info.shape};
+  static auto& mutex = *new ForkMutex;
+  static auto& known =
+      *new std::map<std::string, layout::Extents>;  // a text is parsed once for tensors of these extents
+  const std::scoped_lock lock(mutex);
+  const auto key = str(text, join(specs));
+  auto found = known.find(key);
+  if (found == known.end()) {
+    const auto function = define(text).functions.front();
+    found = known.emplace(key, infer_output_tensor_info(*function, specs).front().shape).first;
+  }
+  return {name, DType::Float32, result.empty() ? given.front().dims : result, found->second};
 }
 
 const std::vector<Operator>& operators() {
