@@ -27,6 +27,7 @@ texts        engine        MutatedTexts.*                            TC_FUZZ_SEE
 calls        engine        Calls.*Random*                            TC_FUZZ_SEED       TC_FUZZ_COUNT    2000  100
 rechecks     engine        Recheck.FreshEntries*                     TC_FUZZ_SEED       TC_FUZZ_COUNT     120   12
 graphs       engine        GraphLayouts.Random*                      TC_LAYOUT_FIRST    TC_LAYOUT_GRAPHS   40    6
+operators    operator_layouts RandomPrograms.*                       TC_LAYOUT_FIRST    TC_LAYOUT_PROGRAMS 250  20
 proofs       proof         ProvedPrograms.OfRandomTexts              TC_FUZZ_SEED       TC_FUZZ_COUNT     600   30
 pairs        engine        *GradientPairs.*                          TC_GRADIENT_PAIRS_FIRST TC_GRADIENT_PAIRS 60 3
 limits       random_limits *                                         TC_FUZZ_SEED       TC_FUZZ_COUNT     120   10
