@@ -94,7 +94,7 @@ constexpr PreludeFunction functions[] = {
     {"tc_unit_commit", "void tc_unit_commit()", "closes the group of products that the 4 warps have begun; sm_90a"},
     {"tc_unit_wait", "void tc_unit_wait<N>()", "waits until at most N groups of products are under way; sm_90a"},
     {"tc_matrix", "unsigned long long tc_matrix(const void* at, int leading, int stride)",
-     "describes an operand in shared memory in the 128-byte swizzled layout (swizzle.h), which begins at a "
+     "describes an operand in shared memory in the 128-byte swizzled layout (shared_banks.h), which begins at a "
      "multiple of 1024 bytes: pieces of 8 rows of 128 bytes are stride bytes apart; where rows lie along m or n, "
      "the next 64 elements of a row leading bytes. One more is 16 bytes further; sm_90a"},
     {"tc_multiply_m64n64k16_bf16",

@@ -4,8 +4,8 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/kernel_printer.h"
-#include "tc/cuda/shared_layout.h"
 #include "tc/cuda/spelling.h"
+#include "tc/cuda/swizzled_buffers.h"
 #include "tc/cuda/warp_accesses.h"
 #include "tc/halide_bridge/stmt/strict.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/base/warp_access.h"
+#include "tc/base/shared_banks.h"
 
 namespace tc::cuda {
 

@@ -1,10 +1,12 @@
-#include "tc/cuda/shared_layout.h"
+#include "tc/base/shared_banks.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
 #include <sstream>
+
+#include "tc/cuda/swizzled_buffers.h"
 
 namespace tc::cuda {
 namespace {

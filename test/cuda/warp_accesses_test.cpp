@@ -83,7 +83,10 @@ TEST(WarpAccesses, RoundsAreTheWordsOfTheBusiestBank) {
     for (std::int64_t i = 0; i < 32; ++i) result.places.push_back(place(i));
     return result;
   };
-  auto count = [&](const WarpAccess& a) { return std::pair(rounds(a, 32), fewest_rounds(a, 32)); };
+  auto count = [&](const WarpAccess& a) {
+    const auto [rounds, fewest] = BankCounter(32).count(a);
+    return std::pair(rounds, fewest);
+  };
   using Count = std::pair<std::int64_t, std::int64_t>;
   EXPECT_EQ(count(access(4, 1, [](auto i) { return i; })), Count(1, 1));
   EXPECT_EQ(count(access(4, 1, [](auto) { return 5; })), Count(1, 1)) << "one word for all";

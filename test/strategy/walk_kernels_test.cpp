@@ -123,7 +123,8 @@ TEST(WalkKernels, HaveNoVirtualThreadsWhereTheseAreForbidden) {
   const PricedCluster prices(all.scop, cluster, target);
   const auto rounds = [&](bool virtual_threads) {
     const auto found =
-        walk_kernels(prices, plain_kernels(all.scop, cluster, prices, {}), {.virtual_threads = virtual_threads},
+        walk_kernels(prices, plain_kernels(all.scop, cluster, prices, {}),
+                     {.policy = ConstructionPolicy::Roller, .virtual_threads = virtual_threads},
                      [&](const Nest& nest) { return is_realisable_kernel(all.scop, cluster, nest, *target.grid); });
     int result = 0;
     for (const auto& loop : found.kernel.nest.branches.back().loops)

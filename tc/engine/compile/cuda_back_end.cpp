@@ -3,7 +3,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
-#include "tc/cuda/shared_layout.h"
+#include "tc/cuda/swizzled_buffers.h"
 #include "tc/engine/compile/back_end.h"
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/grid_kernels.h"

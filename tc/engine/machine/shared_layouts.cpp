@@ -6,13 +6,14 @@
 
 #include "tc/base/dtype.h"
 #include "tc/base/matrix_unit.h"
-#include "tc/cuda/shared_layout.h"
+#include "tc/base/shared_banks.h"
+#include "tc/cuda/swizzled_buffers.h"
+#include "tc/cuda/warp_accesses.h"
 #include "tc/halide_bridge/lower/program.h"
 
 namespace tc::engine {
 namespace {
 
-using cuda::SharedLayout;
 using polyhedral::Tensor;
 
 /// The largest numbers that runs of \p scop choose, by the variables that are these.
@@ -72,8 +73,8 @@ void set_pitch(Tensor& tensor, std::int64_t before, std::int64_t after) {
 }
 
 /// The swizzled layout of 128 bytes, which units of groups of warps ask for, of rows of \p now.
-cuda::Swizzle layout_of_units(const SharedLayout& now) {
-  cuda::Swizzle result{3, 6, 3};
+Swizzle layout_of_units(const SharedLayout& now) {
+  Swizzle result{3, 6, 3};
   if (now.pitch > unit_row_elements) {
     result.panel = unit_row_elements;
     result.columns = now.pitch;
@@ -102,7 +103,7 @@ SharedLayouts choose_shared_layouts(polyhedral::GridKernel& kernel, const Halide
     for (const auto& access : *accesses)
       if (access.buffer == tensor.name) own.push_back(access);
     auto room = std::max<std::int64_t>(0, limits.block_shared_bytes - kernel.shared_bytes);
-    auto best = cuda::best_layout(own, *now, limits.shared_banks, now->elements() + room / byte_size(tensor.type));
+    auto best = best_layout(own, *now, limits.shared_banks, now->elements() + room / byte_size(tensor.type));
     if (best == *now) continue;
     kernel.shared_bytes += (best.elements() - now->elements()) * byte_size(tensor.type);
     result.padded = result.padded || best.pitch != now->pitch;

@@ -132,6 +132,7 @@ class KernelSearch {
     std::size_t number = 0;       ///< in the order of pricing, between kernels of one price
     const Known* from = nullptr;  ///< the kernel one move away from which it was met; null: none, it is a start
     std::optional<bool> allowed;
+    bool has_rounds = false;                    ///< more virtual threads than a start
     std::optional<std::vector<Known*>> beside;  ///< that are priced, of a finite price
     double seconds() const { return kernel.price.seconds; }
   };
@@ -171,7 +172,8 @@ class KernelSearch {
     std::vector<Known*> result;
     for (auto& nest : kernels_beside(cluster_.nests, one.kernel.nest)) {
       if (is_full()) break;
-      if (code_of(cluster_.nests, nest) > code_ || (!walk_.virtual_threads && has_more_rounds(nest))) continue;
+      const bool has_rounds = has_more_rounds(nest);
+      if (code_of(cluster_.nests, nest) > code_ || (!walk_.virtual_threads && has_rounds)) continue;
       const auto [found, is_new] = known_.try_emplace(key_of(nest));
       auto& next = found->second;
       if (is_new) {
@@ -179,6 +181,7 @@ class KernelSearch {
         fit_launch(nest, price);
         next.kernel = {std::move(nest), price};
         next.number = known_.size();
+        next.has_rounds = has_rounds;
         next.from = &one;
       }
       if (is_possible(next)) result.push_back(&next);
@@ -188,10 +191,11 @@ class KernelSearch {
     return one.beside.emplace(std::move(result));
   }
 
-  Known* descend(Known* at) {
+  Known* descend(Known* at, bool with_rounds = true) {
     for (;;) {
       Known* next = nullptr;
       for (auto* one : beside(*at)) {
+        if (!with_rounds && one->has_rounds) continue;
         if (one->seconds() >= at->seconds() * (1 - least_difference)) break;
         if (is_allowed(*one)) {
           next = one;
@@ -279,15 +283,18 @@ class KernelSearch {
     std::mt19937_64 random(walk_.seed);
     for (auto* start : starts_) descend(start);
     for (int chain = 0; chain < chains && !is_full(); ++chain) {
+      const bool with_rounds = chain / 2 % 2 == 0;
       auto* at = chain % 2 == 0 ? starts_[static_cast<std::size_t>(chain / 2) % starts_.size()] : best_;
       for (int step = 0; step < chain_moves && !is_full(); ++step) {
         const auto sharpness =
             first_power * std::pow(last_power / first_power, static_cast<double>(step) / chain_moves);
-        auto* next = draw(*at, beside(*at), sharpness, random);
+        auto beside_it = beside(*at);
+        if (!with_rounds) std::erase_if(beside_it, [](const Known* one) { return one->has_rounds; });
+        auto* next = draw(*at, std::move(beside_it), sharpness, random);
         if (!next) break;
         at = next;
       }
-      descend(at);
+      descend(at, with_rounds);
     }
     descend(best_);
   }

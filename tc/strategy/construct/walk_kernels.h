@@ -29,7 +29,8 @@ struct WalkedKernel {
 ///
 ///   BestFirst   descents, then the moves of the cheapest nest whose moves were not tried, until several bring nothing
 ///   Roller      the first move that is cheaper and makes no tile, run, step or number of threads smaller
-///   Gensor      chains of moves drawn by the ratio of prices, increasingly greedy; a descent from the end of each, and from the best
+///   Gensor      chains of moves drawn by the ratio of prices, increasingly greedy, half of them without new virtual threads; a
+///               descent from the end of each, and from the best
 ///   others      a descent
 ///
 /// It costs no more than the starts, of which there is one. Threads have no more registers than there are, and no more code between

@@ -6,6 +6,7 @@
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/strategy/grid_price/access_box.h"
+#include "tc/strategy/grid_price/copy_conflicts.h"
 #include "tc/strategy/grid_price/kept_temporaries.h"
 #include "tc/strategy/grid_price/warp_costs.h"
 
@@ -139,6 +140,20 @@ class StatementCounter {
     return copy.contiguous < 0 ? 1 : std::min(run_of(copy.contiguous), widest(read));
   }
 
+  double conflicts(const PricedAccess& read, const NestSharedCopy& copy, double times, std::int64_t slots) const {
+    const auto element = static_cast<std::int64_t>(tensor_of(read).element);
+    const auto room = std::max<std::int64_t>(cluster_.target.grid->block_shared_bytes - counts_.shared_bytes, 0);
+    return bank_conflicts({.read = read,
+                           .choice = copy,
+                           .values = values_in_copy(),
+                           .element = element,
+                           .at_once = at_once(read, copy),
+                           .times = times / copies_made(),
+                           .slots = slots,
+                           .room = room / element},
+                          spread_, shape_, *cluster_.target.grid);
+  }
+
   WarpCosts costs(const PricedAccess& access, bool write, std::int64_t at_once) const {
     auto element = static_cast<std::int64_t>(tensor_of(access).element);
     return warp_costs(access, {element, at_once, write}, spread_, shape_, *cluster_.target.grid);
@@ -234,17 +249,18 @@ class StatementCounter {
     tensor.read += transactions;
     count_once(read, transactions, tensor);
     counts_.instructions += 2 * made * std::max(moves, 1.0);
-    counts_.shared_rounds += made * std::max(bytes / round, 1.0);
     auto slots = copy.asynchronous ? slots_ : std::min(slots_, 2);
     counts_.shared_bytes += static_cast<std::int64_t>(bytes) * slots;
     const auto copies = std::count_if(steps_.copies.begin(), steps_.copies.end(),
                                       [&](const auto* each) { return each->statement == index_; });
     counts_.barriers += 2 * made / static_cast<double>(copies);
     counts_.copies = std::max(counts_.copies, made);
+    const auto written = made * std::max(bytes / round, 1.0);
+    if (spread_.unit) counts_.shared_rounds += written;
     if (spread_.unit) return spread_.unit->from_shared ? count_operand(read) : count_fragments(read);
     auto times = executions(read, at_once(read, copy));
     auto warps = costs(read, false, at_once(read, copy));
-    counts_.shared_rounds += times * warps.shared_rounds;
+    counts_.shared_rounds += (written + times * warps.shared_rounds) * conflicts(read, copy, times, slots);
     counts_.instructions += times * warps.warps;
   }
 

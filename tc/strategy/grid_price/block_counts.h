@@ -31,7 +31,7 @@ struct BlockCounts {
   double functions = 0;       ///< of lanes
   double products = 0;        ///< multiply-adds of units for matrices
   double group_products = 0;  ///< of units of groups of warps
-  double shared_rounds = 0;   ///< of the banks of shared memory, as if no two words were in one bank
+  double shared_rounds = 0;   ///< of the banks of shared memory, with conflicts of copies
   double cache_rounds = 0;    ///< of the first cache, which gives a line in each, for accesses to memory
   double torn_share = 0;      ///< of blocks whose tiles of accumulators are not whole
   double torn_times = 1;      ///< that such a block takes as long, for its conditions
@@ -55,8 +55,8 @@ int slots_of_copies(const polyhedral::Nest& nest);
 ///
 /// The addresses of each access are those of the threads of each warp in its first round, one by one. An element is
 /// asked for once where loops that do not move it stand inside the others; accumulators, and what is staged or promoted,
-/// are kept by threads; a copy reads the box of a tile. Layouts of shared memory are chosen without bank conflicts
-/// behind the mapping (cuda::best_layout).
+/// are kept by threads; a copy reads the box of a tile. Banks are counted for each copy in the layout
+/// that is chosen behind the mapping (copy_conflicts.h); of temporaries as if no two words were in one bank.
 BlockCounts block_counts(const PricedCluster& cluster, const polyhedral::Nest& nest, const KernelShape& shape);
 
 }  // namespace tc::strategy

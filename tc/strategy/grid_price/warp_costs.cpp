@@ -1,13 +1,13 @@
 #include "tc/strategy/grid_price/warp_costs.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <vector>
 
 #include "tc/base/ceil_div.h"
-#include "tc/base/warp_access.h"
+#include "tc/base/shared_banks.h"
 #include "tc/strategy/grid_price/access_box.h"
+#include "tc/strategy/grid_price/thread_places.h"
 
 namespace tc::strategy {
 namespace {
@@ -27,54 +27,6 @@ std::int64_t place(const PricedAccess& access, std::size_t i, std::int64_t value
   if (blocks.size > 0) return value / blocks.size * blocks.between + value % blocks.size * blocks.inside;
   return value * (access.strides[i] == polyhedral::unknown_stride ? far_apart : access.strides[i]);
 }
-
-/// Which threads of a block take part in an access, and where: the sum of a part for each coordinate.
-class ThreadPlaces {
- public:
-  /// Without \p access: which threads run the statement.
-  ThreadPlaces(const ThreadSpread& spread, const KernelShape& shape, const PricedAccess* access, bool write)
-      : spread_(spread), block_(shape.block), access_(access) {
-    for (int d = 0; d < 3; ++d) {
-      bool moves = write ? spread.moves_along(*access, d) : spread.uses(d);
-      for (std::int64_t c = 0; c < block_[static_cast<std::size_t>(d)]; ++c) add(static_cast<std::size_t>(d), c, moves);
-    }
-  }
-
-  bool runs(std::int64_t thread) const {
-    auto at = coordinates(thread);
-    return runs_[0][at[0]] && runs_[1][at[1]] && runs_[2][at[2]];
-  }
-  std::int64_t operator()(std::int64_t thread) const {
-    auto at = coordinates(thread);
-    return places_[0][at[0]] + places_[1][at[1]] + places_[2][at[2]];
-  }
-
- private:
-  std::array<std::size_t, 3> coordinates(std::int64_t thread) const {
-    return {static_cast<std::size_t>(thread % block_[0]), static_cast<std::size_t>(thread / block_[0] % block_[1]),
-            static_cast<std::size_t>(thread / (block_[0] * block_[1]))};
-  }
-
-  void add(std::size_t d, std::int64_t coordinate, bool moves) {
-    bool runs = moves || coordinate == 0;
-    std::int64_t at = 0;
-    for (std::size_t i = 0; i < spread_.iterators.size(); ++i) {
-      const auto& it = spread_.iterators[i];
-      if (!it.uses(static_cast<int>(d))) continue;
-      auto first = it.first(static_cast<int>(d), coordinate);
-      runs = runs && first < it.tile;
-      if (access_) at += place(*access_, i, first);
-    }
-    runs_[d].push_back(runs);
-    places_[d].push_back(at);
-  }
-
-  const ThreadSpread& spread_;
-  std::array<std::int64_t, 3> block_;
-  const PricedAccess* access_;
-  std::array<std::vector<std::int64_t>, 3> places_;
-  std::array<std::vector<bool>, 3> runs_;
-};
 
 /// Bytes by which blocks begin behind a sector, and how many of the sampled ones do.
 std::map<std::int64_t, double> shifts_of(const PricedAccess& access, const ThreadSpread& spread, std::int64_t element,
@@ -99,7 +51,7 @@ WarpCosts cost_of(const WarpAccess& warp, const std::map<std::int64_t, double>& 
     result.sectors += share * static_cast<double>(sectors(warp, limits.sector_bytes, shift));
     lines += share * static_cast<double>(sectors(warp, line, shift));
   }
-  result.shared_rounds = static_cast<double>(fewest_rounds(warp, limits.shared_banks));
+  result.shared_rounds = static_cast<double>(BankCounter(limits.shared_banks).count(warp).fewest);
   result.cache_rounds = std::max({result.sectors / sectors_of_a_round, result.shared_rounds, lines * rounds_of_a_line});
   return result;
 }
@@ -108,7 +60,9 @@ WarpCosts cost_of(const WarpAccess& warp, const std::map<std::int64_t, double>& 
 
 WarpCosts warp_costs(const PricedAccess& access, const AccessForm& form, const ThreadSpread& spread,
                      const KernelShape& shape, const GridLimits& limits) {
-  ThreadPlaces places(spread, shape, &access, form.write);
+  const ThreadPlaces places(
+      spread, shape, [&](std::size_t i, std::int64_t value) { return place(access, i, value); },
+      [&](int d) { return form.write ? spread.moves_along(access, d) : spread.uses(d); });
   auto shifts = shifts_of(access, spread, form.element, limits.sector_bytes);
   auto whole = std::max<std::int64_t>(limits.sector_bytes / form.element, 1);
   std::map<std::vector<std::int64_t>, WarpCosts> known;
@@ -132,7 +86,8 @@ WarpCosts warp_costs(const PricedAccess& access, const AccessForm& form, const T
 }
 
 ActiveThreads active_threads(const ThreadSpread& spread, const KernelShape& shape, const GridLimits& limits) {
-  ThreadPlaces places(spread, shape, nullptr, false);
+  const ThreadPlaces places(
+      spread, shape, [](std::size_t, std::int64_t) { return 0; }, [&](int d) { return spread.uses(d); });
   ActiveThreads result;
   for (std::int64_t first = 0; first < shape.threads(); first += limits.warp_size) {
     double active = 0;

@@ -71,6 +71,8 @@ class Maker {
       if (!statement.reads[i].exact) find_strides(statement, i, priced.reads);
       priced.reads.back().near = near(statement, i, priced.reads);
       priced.reads.back().packable = is_packable(statement, static_cast<int>(i));
+      if (result_.target.grid)
+        priced.reads.back().dimensions = polyhedral::copy_dimensions(statement, static_cast<int>(i));
     }
     auto known = bodies.find(statement.source);
     priced.body = known == bodies.end() ? guess(statement) : known->second;

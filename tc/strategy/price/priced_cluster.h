@@ -8,6 +8,7 @@
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/polyhedral/nest/nest_space.h"
 #include "tc/strategy/price/guard.h"
 #include "tc/strategy/price/machine_rates.h"
@@ -56,6 +57,8 @@ struct PricedAccess {
   bool guarded = false;        ///< it does not happen in all instances
   std::vector<NearRead> near;  ///< of a read: near reads before it
   bool packable = false;       ///< a read that can be packed
+  /// Of a read of a kernel: its subscripts, where it can be copied to shared memory.
+  std::vector<polyhedral::CopyDimension> dimensions = {};
 
   bool changes(int iterator) const { return iterator >= 0 && used[iterator]; }
 };

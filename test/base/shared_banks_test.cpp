@@ -1,4 +1,4 @@
-#include "tc/base/warp_access.h"
+#include "tc/base/shared_banks.h"
 
 #include <gtest/gtest.h>
 
@@ -23,14 +23,15 @@ TEST(WarpAccess, TouchesSectors) {
 }
 
 TEST(WarpAccess, BanksServeThreadsInRounds) {
-  EXPECT_EQ(rounds(apart(1), 32), 1);
-  EXPECT_EQ(rounds(apart(0), 32), 1);
-  EXPECT_EQ(rounds(apart(2), 32), 2);
-  EXPECT_EQ(rounds(apart(32), 32), 32);
-  EXPECT_EQ(rounds(apart(33), 32), 1);
-  EXPECT_EQ(rounds(apart(4, 4), 32), 4);
-  EXPECT_EQ(fewest_rounds(apart(32), 32), 1);
-  EXPECT_EQ(fewest_rounds(apart(4, 4), 32), 4);
+  EXPECT_EQ(BankCounter(32).count(apart(1)).rounds, 1);
+  EXPECT_EQ(BankCounter(32).count(apart(0)).rounds, 1);
+  EXPECT_EQ(BankCounter(32).count(apart(-2)).rounds, 2);
+  EXPECT_EQ(BankCounter(32).count(apart(2)).rounds, 2);
+  EXPECT_EQ(BankCounter(32).count(apart(32)).rounds, 32);
+  EXPECT_EQ(BankCounter(32).count(apart(33)).rounds, 1);
+  EXPECT_EQ(BankCounter(32).count(apart(4, 4)).rounds, 4);
+  EXPECT_EQ(BankCounter(32).count(apart(32)).fewest, 1);
+  EXPECT_EQ(BankCounter(32).count(apart(4, 4)).fewest, 4);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tc/cuda/shared_layout.h"
+#include "tc/cuda/swizzled_buffers.h"
 
 #include <algorithm>
 
@@ -10,34 +10,6 @@ namespace {
 
 namespace ir = Halide::Internal;
 using Halide::Expr;
-
-/// Accesses that are counted, at most; they are many where loops nest deeply.
-constexpr std::size_t most_counted = 96;
-
-int logarithm(std::int64_t power) {
-  int result = 0;
-  while ((std::int64_t{1} << result) < power) ++result;
-  return result;
-}
-
-std::vector<WarpAccess> sample(const std::vector<WarpAccess>& accesses) {
-  std::vector<WarpAccess> result;
-  auto every = ceil_div(accesses.size(), most_counted);
-  for (std::size_t i = 0; i < accesses.size(); i += std::max<std::size_t>(every, 1)) result.push_back(accesses[i]);
-  return result;
-}
-
-/// Layouts with rows of \p row elements and \p piece elements that stay together, the simplest first.
-std::vector<SharedLayout> candidates(const SharedLayout& now, std::int64_t row, std::int64_t piece) {
-  std::vector<SharedLayout> result{now};
-  for (std::int64_t pad : {0, 1, 2, 4, 8}) result.push_back({now.columns, now.rows, row + pad * piece, {}});
-  int row_bits = logarithm(row), to = logarithm(piece);
-  if ((std::int64_t{1} << row_bits) != row || (std::int64_t{1} << to) != piece) return result;
-  for (int bits = 1; to + bits <= row_bits && bits <= 5; ++bits)
-    for (int from = row_bits; from <= row_bits + 4; ++from)
-      result.push_back({now.columns, now.rows, row, {bits, from, to}});
-  return result;
-}
 
 /// Puts elements of swizzled buffers where they belong.
 class Swizzler : public ir::IRMutator {
@@ -125,40 +97,6 @@ std::set<std::string> described_buffers(const Halide::Internal::Stmt& body) {
 ir::Stmt swizzled(const ir::Stmt& body, const std::map<std::string, Swizzle>& swizzles,
                   const std::array<std::int64_t, 3>& block) {
   return swizzles.empty() ? body : Swizzler(swizzles, block).mutate(body);
-}
-
-std::int64_t SharedLayout::elements() const { return round_up((rows - 1) * pitch + columns, swizzle.period()); }
-
-BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const SharedLayout& before,
-                               const SharedLayout& after, std::int64_t banks) {
-  BankCount result;
-  for (auto access : accesses) {
-    for (auto& place : access.places) {
-      auto dense = before.swizzle(place);
-      place = after.swizzle(dense / before.pitch * after.pitch + dense % before.pitch);
-    }
-    result.rounds += access.times * rounds(access, banks);
-    result.fewest += access.times * fewest_rounds(access, banks);
-  }
-  return result;
-}
-
-SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks,
-                         std::int64_t most) {
-  auto counted = sample(accesses);
-  auto best = now;
-  auto count = count_bank_conflicts(counted, now, now, banks);
-  std::int64_t piece = 1;
-  for (const auto& access : accesses) piece = std::max<std::int64_t>(piece, access.elements);
-  for (const auto& layout : candidates(now, round_up(now.columns, piece), piece)) {
-    if (count.conflicts() == 0) break;
-    if (layout.elements() > std::max(most, now.elements())) continue;
-    auto here = count_bank_conflicts(counted, now, layout, banks);
-    if (here.rounds >= count.rounds) continue;
-    count = here;
-    best = layout;
-  }
-  return best;
 }
 
 }  // namespace tc::cuda
