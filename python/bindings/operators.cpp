@@ -42,7 +42,10 @@ VirtualTensor virtual_tensor(const py::object& given, const std::string& dims, b
   const auto held = engine::Constant(constant_of(name, DType::Float32, given));
   if (held.spec.dtype != DType::Float32 || dims.size() != held.spec.shape.size())
     throw ArgumentError(str("'", name, "' is ", held.spec, ": operators take float32, here of the dimensions ", dims));
-  return {name, DType::Float32, dims, held.spec.shape, constant, layout_of(held.spec, name), held.data};
+  return {name,     DType::Float32,
+          dims,     held.spec.shape,
+          constant, engine::simplest(layout_of(held.spec, name), held.spec.shape),
+          held.data};
 }
 
 py::buffer_info buffer_of(VirtualTensor& self) {

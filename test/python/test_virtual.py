@@ -61,12 +61,24 @@ def test_the_layout_of_an_array_is_that_of_its_strides():
     assert np.array_equal(run.plain(y), x)
     blocked = run.converted(virtual.tensor(whole(1, 32, 4, 4), "NCHW"), "NCHW16c")
     assert np.asarray(blocked).shape == (1, 2, 4, 4, 16) and run.conversions == 2
+    column = np.arange(16, dtype="float32").reshape(16, 1, 1, 1)
+    assert str(virtual.tensor(column, "OIRS").layout) == "identity" and np.asarray(run.plain(virtual.tensor(column, "OIRS"))).shape == column.shape
     with pytest.raises(tc.ArgumentError, match="must be dense"):
         virtual.tensor(x[:, :2], "NCHW")
     with pytest.raises(tc.ArgumentError, match="take float32"):
         virtual.tensor(x.double(), "NCHW")
     with pytest.raises(tc.ArgumentError, match="of the dimensions NC"):
         virtual.tensor(x, "NC")
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (0, 16, 4, 4), (1, 16, 1, 1), (2, 16, 1, 5)])
+def test_extents_of_none_and_of_one(shape):
+    run, x, k = virtual.Runtime("own"), whole(*shape), whole(16, shape[1], 1, 1)
+    given, held = virtual.tensor(x, "NCHW"), virtual.tensor(k, "OIRS", constant=True)
+    blocked = run.converted(run.conv(given, held), "NCHW16c")
+    assert np.array_equal(run.plain(run.relu(blocked)), F.relu(F.conv2d(x, k)))
+    plan = run.record(lambda net: net.relu(net.conv(net.input(shape, "NCHW"), held))).plan()
+    assert np.array_equal(run.plain(plan(given)), F.relu(F.conv2d(x, k)))
 
 
 def test_what_is_refused(tensors):

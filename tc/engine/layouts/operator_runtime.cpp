@@ -7,7 +7,11 @@ OperatorRuntime::OperatorRuntime(const std::vector<std::string>& libraries, cons
 
 VirtualTensor OperatorRuntime::converted(const VirtualTensor& tensor, const Layout& layout) {
   const auto wanted = simplest(layout, tensor.extents);
-  if (simplest(tensor.produced, tensor.extents) == wanted) return tensor;
+  if (simplest(tensor.produced, tensor.extents) == wanted) {
+    auto same = tensor;
+    same.produced = wanted;
+    return same;
+  }
   if (tensor.constant) return kernels_->converted_constant(tensor, wanted);
   auto result = allocate(tensor, wanted);
   void* operands[] = {tensor.data(), result.data()};
