@@ -13,6 +13,7 @@ void turns(const PricedProgram& program, int threads);
 void search(const PricedProgram& program);
 void levels(const PricedProgram& program, int threads);
 void kinds();
+void print_walks();
 void ablation(const PricedProgram& program);
 void given(const PricedProgram& program, int threads);
 void choice(const PricedProgram& program, int threads);

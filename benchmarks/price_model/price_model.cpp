@@ -8,6 +8,7 @@
 //   price_model turns PROGRAM THREADS         what rules and each search choose, measured in turns
 //   price_model search PROGRAM                what searches find by the price, in how many states and milliseconds
 //   price_model kinds                         operators of the paper on Gensor, whole: milliseconds of each search
+//   price_model walks                         the same, smaller: what each policy finds alone over the default, predicted and measured
 //   price_model ablation KIND                 the same operators, smaller: what searches find, measured in turns
 //   price_model given PROGRAM [THREADS] < LINES  each mapping that a line gives, or what "rules", "checked" choose, measured in turns
 //   price_model choice PROGRAM [THREADS]      what the default chooses; nothing runs
@@ -73,6 +74,10 @@ int main(int argc, char** argv) {
   }
   if (words[0] == "kinds") {
     kinds();
+    return 0;
+  }
+  if (words[0] == "walks") {
+    print_walks();
     return 0;
   }
   if (words[0] == "ablation") programs = paper_programs(false);

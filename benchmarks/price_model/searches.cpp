@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
 #include "problem.h"
@@ -196,4 +197,74 @@ void ablation(const PricedProgram& program) {
     std::printf("{\"kind\": \"%s\", \"choice\": \"%s\", \"us\": %.2f, \"difference\": %.2g, \"mapping\": \"%s\"}\n",
                 program.name.c_str(), names[i].c_str(), measured.seconds[i] * 1e6, measured.difference[i],
                 one_line(mappings[i]).c_str());
+}
+
+namespace {
+
+/// A column of the table of walks: a policy that decides alone.
+struct Walk {
+  const char* name;
+  strategy::ConstructionPolicy policy;
+  bool virtual_threads = true;
+};
+constexpr Walk walks_shown[] = {{"roller!", strategy::ConstructionPolicy::Roller},
+                                {"no virtual threads", strategy::ConstructionPolicy::Gensor, false},
+                                {"gensor!", strategy::ConstructionPolicy::Gensor},
+                                {"best_first!", strategy::ConstructionPolicy::BestFirst},
+                                {"gensor_printed", strategy::ConstructionPolicy::GensorPrinted}};
+
+/// What the default chooses for the clusters of \p state.
+polyhedral::Mapping default_of(const engine::CompileState& state) {
+  const auto& launch = state.launches.back();
+  polyhedral::Mapping result{{}, strategy::buffer_bytes(state.target, state.mapping)};
+  for (const auto& cluster : launch.clusters)
+    result.clusters.push_back(strategy::construct_cluster_mapping(*launch.scop, cluster, state.target, state.mapping,
+                                                                  {}, engine::body_operations(*state.program)));
+  return result;
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (auto value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+}  // namespace
+
+void print_walks() {
+  std::printf("default: predicted and measured us; others over it, one thread\n%-16s %19s", "", "default");
+  for (const auto& walk : walks_shown) std::printf(" %18s", walk.name);
+  std::printf("\n");
+  std::vector<std::vector<double>> predicted(std::size(walks_shown)), measured = predicted;
+  for (const auto& program : paper_programs(false)) {
+    Problem problem(program);
+    problem.make_tensors();
+    problem.set_options(options::MappingOptions().with_parallel(false));
+    std::vector<std::string> mappings;
+    std::vector<double> prices;
+    problem.compile("", [&](engine::CompileState& state) {
+      const auto take = [&](const polyhedral::Mapping& mapping) {
+        mappings.push_back(to_string(mapping));
+        prices.push_back(price_of(state, mapping, "").seconds);
+      };
+      take(default_of(state));
+      for (const auto& walk : walks_shown) take(constructed(state, walk.policy, walk.virtual_threads, nullptr));
+    });
+    Codes codes;
+    for (const auto& mapping : mappings) codes.push_back(problem.compile(mapping));
+    const auto times = measure_in_turns(problem, codes);
+    std::printf("%-16s %9.1f %9.1f", program.name.c_str(), prices[0] * 1e6, times.seconds[0] * 1e6);
+    for (std::size_t i = 1; i < codes.size(); ++i) {
+      predicted[i - 1].push_back(prices[i] / prices[0]);
+      measured[i - 1].push_back(times.seconds[i] / times.seconds[0]);
+      std::printf(" %9.2f %8.2f%s", predicted[i - 1].back(), measured[i - 1].back(),
+                  times.difference[i] > 1e-5 ? " differs" : "");
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+  std::printf("%-36s", "geometric mean");
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    std::printf(" %9.2f %8.2f", geometric_mean(predicted[i]), geometric_mean(measured[i]));
+  std::printf("\n");
 }
