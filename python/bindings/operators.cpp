@@ -52,7 +52,8 @@ py::buffer_info buffer_of(VirtualTensor& self) {
   const auto spec = self.spec_in(self.produced);
   auto strides = spec.strides;
   for (auto& stride : strides) stride *= sizeof(float);
-  if (!self.memory) throw ArgumentError(str("'", self.name, "' has no elements: it stands for one of a program"));
+  if (!self.is_computed())
+    throw ArgumentError(str("'", self.name, "' has no elements: it stands for one of a program"));
   return {self.data(), sizeof(float), py::format_descriptor<float>::format(), spec.rank(), spec.shape, strides};
 }
 

@@ -64,7 +64,7 @@ class PlanWriter {
                          : is_written[t]   ? Place::Workspace
                          : tensor.constant ? Place::Constant
                                            : Place::Input;
-      if (place == Place::Constant && !tensor.memory)
+      if (place == Place::Constant && !tensor.is_computed())
         throw ArgumentError(str("the constant '", tensor.name, "' has no elements"));
       const auto index = place == Place::Input ? inputs++ : is_result ? results++ : 0;
       of_tensor_.push_back(add_buffer(std::move(tensor), place, index));
@@ -202,7 +202,7 @@ void LayoutPlan::check(const std::vector<VirtualTensor>& inputs) const {
     if (++wanted > inputs.size()) continue;
     const auto& given = inputs[buffer.index];
     const bool fits = given.type == tensor.type && given.extents == tensor.extents &&
-                      simplest(given.produced, given.extents) == tensor.produced && given.memory;
+                      simplest(given.produced, given.extents) == tensor.produced && given.is_computed();
     if (!fits)
       throw ArgumentError(str("input ", buffer.index, " ('", tensor.name, "') is ",
                               contiguous(tensor.type, tensor.extents), " in the layout ",

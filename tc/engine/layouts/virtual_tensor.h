@@ -27,6 +27,8 @@ struct VirtualTensor {
   std::int64_t size(char dim) const;
   std::size_t ndimensions() const { return extents.size(); }
   void* data() const { return memory.get(); }
+  /// Are its elements there, if it has any?
+  bool is_computed() const { return memory != nullptr || spec_in({}).element_count() == 0; }
   /// The dense tensor that holds it in \p layout. Throws OptionsError for a layout that it cannot have.
   TensorSpec spec_in(const Layout& layout) const;
 };
