@@ -32,7 +32,7 @@ constexpr int most_idle = 8;
 constexpr int chains = 16, chain_moves = 20;
 constexpr double first_power = 1, last_power = 8;
 /// Instances of a thread between two barriers, for each of which there is code (tile_plane.h).
-constexpr std::int64_t most_code = 1280;
+constexpr std::int64_t most_code = 640;
 
 void add(Key& key, const NestLoop& loop) {
   const auto& digit = loop.digit;
