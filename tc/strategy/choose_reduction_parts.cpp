@@ -99,9 +99,30 @@ class PartChooser {
     return results_ == 1 || std::any_of(kept_.begin(), kept_.end(), moves);
   }
   bool is_contiguous(int iterator) const {
-    return std::any_of(statement_.reads.begin(), statement_.reads.end(), [&](const auto& read) {
-      return polyhedral::stride(scop_, read, iterator) == 1 && is_own(read);
-    });
+    return std::any_of(statement_.reads.begin(), statement_.reads.end(),
+                       [&](const auto& read) { return runs_along(read, iterator); });
+  }
+  bool runs_along(const Access& read, int iterator) const {
+    return polyhedral::stride(scop_, read, iterator) == 1 && is_own(read);
+  }
+  /// Do rows of what is read most lie along \p iterator? In Y(c) +=! v(r) * X(r,c) that is X, whatever v is.
+  bool is_along_rows(int iterator) const {
+    std::int64_t most = 0;
+    bool result = false;
+    for (const auto& read : statement_.reads) {
+      const auto elements = elements_of(read);
+      if (elements < most) continue;
+      result = runs_along(read, iterator) || (result && elements == most);
+      most = elements;
+    }
+    return result;
+  }
+  /// As many elements as \p read finds.
+  std::int64_t elements_of(const Access& read) const {
+    std::int64_t result = 1;
+    for (std::size_t i = 0; i < box_.size(); ++i)
+      if (depends_on(read, static_cast<int>(i))) result = count_product(result, extent(static_cast<int>(i)));
+    return result;
   }
 
   static bool depends_on(const Access& access, int iterator) {
@@ -127,7 +148,7 @@ class PartChooser {
     std::int64_t row = 0, longest = 1;
     for (int i : reduced_) {
       longest = std::max(longest, extent(i));
-      if (is_contiguous(i)) row = std::max(row, extent(i));
+      if (is_along_rows(i)) row = std::max(row, extent(i));
     }
     if (row == 0) row = results_ < grid.warp_size ? longest : 1;
     auto lanes = options_.reduce_in_block ? std::min(row, row_threads) : 1;

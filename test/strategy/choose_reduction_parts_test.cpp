@@ -57,6 +57,20 @@ TEST_F(ChooseReductionParts, WhatAllResultsShareDoesNotTellARow) {
   EXPECT_EQ(choose(vector_by_matrix(1 << 20, 8192)), "");
 }
 
+/// Nor does a vector of each batch: the rows are those of the matrix.
+TEST_F(ChooseReductionParts, TheLargestOperandTellsARow) {
+  const auto batches = [&](const char* matrix) {
+    return ScopBuilder(context())
+        .input("A", {32, 8192, 8192})
+        .input("x", {32, 8192})
+        .output("C", {32, 128})
+        .accumulate("U[h, i, k] : 0 <= h < 32 and 0 <= i < 128 and 0 <= k < 8192", "C[h, i]", {matrix, "x[h, k]"})
+        .scop();
+  };
+  EXPECT_EQ(choose(batches("A[h, k, i]")), "U: i2 32 of 256");
+  EXPECT_EQ(choose(batches("A[h, i, k]")), "");
+}
+
 TEST_F(ChooseReductionParts, FewResultsOfMuchWorkGetParts) {
   EXPECT_EQ(choose(sums(1, 1 << 24, "C[i]")), "U: i1 512 of 32768");
   EXPECT_EQ(choose(sums(4096, 4096, "C[0]")), "U: i0 512 of 8");
