@@ -11,6 +11,7 @@
 #include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/core/isl_message.h"
 #include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map/drop_unread.h"
 #include "tc/polyhedral/map/fuse_in_parts.h"
 #include "tc/polyhedral/map/pad_product.h"
 #include "tc/polyhedral/map/split_reduction.h"
@@ -53,6 +54,14 @@ void extract(CompileState& state, std::size_t index) {
   for (const auto& check : state.program->launches[index].checks)
     if (launch.scop->has_tensor(check.flag)) launch.scop->tensor(check.flag).live_out = true;
   launch.plain.emplace(*launch.scop);
+}
+
+/// Instances of loops in order whose results nothing reads.
+void drop(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  with_quota(
+      state, *launch.scop, "drop", "elements that nothing reads are computed", launch.scop->statements.size(),
+      [&] { launch.scop.emplace(polyhedral::drop_unread(*launch.scop)); }, [] {});
 }
 
 /// Products that are computed from padded copies.
@@ -183,6 +192,7 @@ void check_machine(const CompileState& state, const polyhedral::NestSection& sec
 std::vector<LaunchStage> scheduling_stages() {
   return {
       {"extract", Phase::Schedule, extract, print_accesses, verify_scheduled},
+      {"drop_unread", Phase::Schedule, drop, print_accesses, verify_scheduled},
       {"pad_product", Phase::Schedule, pad, print_accesses, verify_scheduled},
       {"depend", Phase::Schedule, depend, print_dependences},
       {"schedule", Phase::Schedule, schedule, print_schedule, verify_scheduled, replace_schedule},

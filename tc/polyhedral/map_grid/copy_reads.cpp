@@ -256,11 +256,9 @@ class Copy {
       elements = call(elements.ctx(), isl_set_lower_bound_si, elements.copy(), isl_dim_set, d, bounds[d].min);
       elements = call(elements.ctx(), isl_set_upper_bound_si, elements.copy(), isl_dim_set, d, bounds[d].max);
     }
-    if (!scop_.sizes.is_null()) {
-      const auto& existing = scop_.tensor(range_name(read.relation)).elements;
-      if (!existing.is_null()) elements = elements.intersect(existing);
-      whole = whole.intersect(served_tiles(image));
-    }
+    const auto* existing = scop_.sizes.is_null() ? nullptr : &scop_.tensor(range_name(read.relation)).elements;
+    if (existing && !existing->is_null()) elements = elements.intersect(*existing);
+    if (existing || !reader_.loops.empty()) whole = whole.intersect(served_tiles(image));
     return whole.intersect(elements.preimage(memory)).coalesce();
   }
   /// The instances of the copy in tiles that have a reader: \p image tells which of them serves it.

@@ -1,6 +1,7 @@
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,18 +44,48 @@ void combine_in_warps(Statement& statement, std::int64_t lanes) {
   statement.combined_lanes = static_cast<int>(lanes);
 }
 
-/// Has each result that \p statement adds up over \p iterator the same conditions, none?
-bool has_all_results(const Statement& statement, int iterator) {
-  const auto kept = call(statement.domain.ctx(), isl_set_eliminate, statement.domain.copy(), isl_dim_set,
-                         static_cast<unsigned>(iterator), 1u);
+/// { i -> j } of iterators of \p statement, number \p number, that one block runs in one step of its serial loops: in one tile of the
+/// outer members, with any value along its own threads and along \p reduced.
+isl::map together_in_block(const Statement& statement, const GridClusterState& state, const NestBranch& branch,
+                           int number, int reduced) {
+  const auto ranges = box(statement.domain);
+  const auto& outer = state.space.statements.at(static_cast<std::size_t>(number)).entry.outer;
+  std::set<int> free{reduced};
+  for (const auto& loop : branch.loops)
+    if (loop.place == NestPlace::Thread && loop.digit.index.statement >= 0) free.insert(loop.digit.index.number);
+  std::vector<std::string> same;
+  for (int d = 0; d < static_cast<int>(ranges.size()); ++d) {
+    if (free.count(d)) continue;
+    const auto member = std::find(outer.begin(), outer.end(), d) - outer.begin();
+    const auto tile = member < std::ssize(outer) ? tile_of(state.space, state.nest, static_cast<int>(member)) : 1;
+    const auto number_of = [&](const char* name) {
+      return str("floor((", name, d, " - ", ranges[static_cast<std::size_t>(d)].min, ") / ", tile, ")");
+    };
+    same.push_back(str(number_of("i"), " = ", number_of("j")));
+  }
+  const auto count = static_cast<int>(ranges.size());
+  return isl::map(statement.domain.ctx(),
+                  str("{ ", statement.id, "[", join(dimension_names(count)), "] -> ", statement.id, "[",
+                      join(dimension_names(count, "j")), "] : ", same.empty() ? "true" : join(same, " and "), " }"));
+}
+
+/// Does a block run \p statement, number \p number, for all results of a step that it sums over \p iterator, or for none of them?
+bool has_all_results(const Statement& statement, const GridClusterState& state, const NestBranch& branch, int number,
+                     int iterator) {
+  const auto results = [&](const isl::set& of) {
+    return call(of.ctx(), isl_set_eliminate, of.copy(), isl_dim_set, static_cast<unsigned>(iterator), 1u);
+  };
   auto all = isl::set::universe(statement.domain.space());
   const auto ranges = box(statement.domain);
   for (unsigned d = 0; d < ranges.size(); ++d) {
-    if (static_cast<int>(d) == iterator) continue;
     all = call(all.ctx(), isl_set_lower_bound_si, all.copy(), isl_dim_set, d, ranges[d].min);
     all = call(all.ctx(), isl_set_upper_bound_si, all.copy(), isl_dim_set, d, ranges[d].max);
   }
-  return kept.is_equal(all);
+  const auto run = results(statement.domain);
+  if (run.is_equal(results(all))) return true;
+  return run.apply(together_in_block(statement, state, branch, number, iterator))
+      .intersect(results(all))
+      .is_subset(run);
 }
 
 /// Do all threads of a block run \p branch alike, but for their numbers? Threads that share a warp with others combine values only if
@@ -80,7 +111,8 @@ std::int64_t exchanging_lanes(const Scop& scop, const GridClusterState& state, c
   const auto all = threads * state.block()[1] * state.block()[2];
   const bool is_part = warp % threads == 0 && all % warp == 0;
   const bool is_alike =
-      runs_in_all_threads(state, branch) && has_all_results(scop.statement(branch.statement), iterator);
+      runs_in_all_threads(state, branch) && has_all_results(scop.statement(branch.statement), state, branch,
+                                                            state.space.position(branch.statement), iterator);
   return is_part && is_alike ? threads : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "tc/strategy/grid_price/thread_spread.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tc/polyhedral/nest/idle_loops.h"
 
@@ -73,11 +74,11 @@ class SpreadReader {
     return number < 0 ? nullptr : &result_.iterators[static_cast<std::size_t>(number)];
   }
 
-  /// The iterations of a loop around several statements that run in order are tiles of a block.
+  /// The iterations of a loop around several statements that run in order are tiles of a block, as many as run on average.
   void add_ordered_loop(const polyhedral::SharedBand::Member& member, int iterator) {
     if (member.coincident || iterator < 0) return;
     auto& it = result_.iterators[static_cast<std::size_t>(iterator)];
-    it.tiles = static_cast<double>(it.extent);
+    it.tiles = static_cast<double>(it.extent) * std::exchange(run_share_, 1);
     it.tile = 1;
   }
 
@@ -132,6 +133,7 @@ class SpreadReader {
   int number_;
   const PricedStatement& statement_;
   const NestBranch& branch_;
+  double run_share_ = statement_.run_share;  ///< of the outermost loop that runs in order
   ThreadSpread result_;
 };
 

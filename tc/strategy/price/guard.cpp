@@ -148,6 +148,16 @@ class TileCounter {
   std::int64_t all_ = 1, some_ = 0, whole_ = 0;
 };
 
+/// Iterations that are looked at: a share changes little from one to the next.
+constexpr std::int64_t sampled_iterations = 16;
+
+double volume(const isl::set& set) {
+  if (set.is_empty()) return 0;
+  double result = 1;
+  for (const auto& range : polyhedral::box(set)) result *= static_cast<double>(range.extent());
+  return result;
+}
+
 }  // namespace
 
 std::vector<Guard> guards_of(const Statement& statement) {
@@ -165,6 +175,20 @@ std::vector<Guard> guards_of(const Statement& statement) {
 
 GuardedShares guarded_shares(const Guard& guard, const std::vector<double>& extent, const std::vector<double>& points) {
   return TileCounter(guard, extent, points).run();
+}
+
+double run_share(const polyhedral::Statement& statement) {
+  if (statement.loops.empty() || statement.domain.is_empty()) return 1;
+  const auto loop = static_cast<unsigned>(statement.loops.front().iterator);
+  const auto range = polyhedral::box(statement.domain).at(loop);
+  const auto samples = std::min(range.extent(), sampled_iterations);
+  double run = 0;
+  for (std::int64_t s = 0; s < samples; ++s) {
+    const auto iteration = range.min + (2 * s + 1) * range.extent() / (2 * samples);
+    run += volume(polyhedral::call(statement.domain.ctx(), isl_set_fix_si, statement.domain.copy(), isl_dim_set, loop,
+                                   static_cast<int>(iteration)));
+  }
+  return run * static_cast<double>(range.extent()) / static_cast<double>(samples) / volume(statement.domain);
 }
 
 }  // namespace tc::strategy

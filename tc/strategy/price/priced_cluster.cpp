@@ -62,6 +62,7 @@ class Maker {
     priced.accumulates = statement.accumulates;
     priced.reduces = polyhedral::reduces_alone(statement, entry);
     priced.guards = guards_of(statement);
+    priced.run_share = run_share(statement);
     for (const auto& guard : priced.guards)
       priced.guarded_share *= guarded_shares(guard, priced.extent, std::vector<double>(priced.extent.size(), 1)).some;
     priced.write = access(statement, statement.write);

@@ -81,6 +81,7 @@ struct PricedStatement {
   BodyOperations body;                        ///< invariants by the statement's own iterators
   std::vector<Guard> guards;                  ///< outside of these, instances add nothing
   double guarded_share = 1;                   ///< share of the instances that satisfy them
+  double run_share = 1;                       ///< of the box of its iterators: it has the other instances not (guard.h)
 };
 
 /// The iterator along the rows of the squares that \p copy of \p read transposes; -1 if it transposes none.
