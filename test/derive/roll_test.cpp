@@ -180,13 +180,95 @@ TEST(Roll, MasksAndBiases) {
   EXPECT_FALSE(derive::check_derivation(wrong).equal);
 }
 
-TEST(Roll, EvenBlocksDivideTheRange) {
-  const derive::BlockSize even{64, true};
-  EXPECT_EQ(even.of(128), 64);
-  EXPECT_EQ(even.of(1000), 50);
-  EXPECT_EQ(even.of(197), 64) << "a prime number has no even block";
-  EXPECT_EQ(even.of(40), 40) << "all in one block";
+/// Each of \p changes, made at the last place that has it, makes a step of \p proof false.
+void expect_refusals(const std::string& proof, const std::vector<std::pair<std::string, std::string>>& changes) {
+  for (const auto& [from, to] : changes) {
+    auto tampered = proof;
+    const auto at = tampered.rfind(from);
+    ASSERT_NE(at, std::string::npos) << from << "\n" << proof;
+    tampered.replace(at, from.size(), to);
+    EXPECT_FALSE(derive::check_derivation(tampered).equal) << from << " -> " << to;
+  }
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t result = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++result;
+  return result;
+}
+
+/// Blocks that a mask hides from a row are no part of its results: these are the running values of the last block that it sees.
+TEST(Roll, RowsEndWithTheLastBlockThatTheySee) {
+  const auto masked = [](const std::string& condition, const std::string& hidden = "-inf") {
+    return "def f(float(12,4) Q, float(12,4) K, float(12,3) V) -> (O) { S(n,j) +=! Q(n,k) * K(j,k)  T(n,j) = " +
+           condition + " ? S(n,j) : " + hidden +
+           "  m(n) max=! T(n,j)  E(n,j) = exp(T(n,j) - m(n))  l(n) +=! E(n,j)  O(n,d) +=! E(n,j) / l(n) * V(j,d) }";
+  };
+  const auto proof = proof_of(masked("j <= n"));
+  const auto causal = derive::outline(proof).last;
+  EXPECT_NE(causal.find("m(n) = m_run(n / 4, n)"), std::string::npos) << causal;
+  EXPECT_NE(causal.find("O_run(n / 4, n, d)"), std::string::npos) << causal;
+  expect_refusals(proof, {{"m(n) = m_run(n / 4, n)", "m(n) = m_run(n / 5, n)"},
+                          {"l_run(n / 4, n) * m_last", "l_run(n / 6, n) * m_last"},
+                          {"O_run(n / 4, n, d)", "O_run((n - 1) / 4, n, d)"}});
+  const auto window = rolled(masked("j <= n && n - j < 3"));
+  EXPECT_NE(window.find("m_run(n / 4, n)"), std::string::npos) << window;
+  EXPECT_NE(window.find("4 * b - n >= -1 ? max(m_part"), std::string::npos)
+      << "the first block is 2 before the row's: " << window;
+  EXPECT_NE(rolled(masked("j <= n", "-1e30")).find("m_run(2, n)"), std::string::npos)
+      << "a finite number hides nothing";
+  EXPECT_NE(rolled(masked("j < n")).find("m_run(2, n)"), std::string::npos) << "a row without keys is no number";
+}
+
+/// Rows of keys begin with the first block of queries that sees them.
+TEST(Roll, SumsBeginWithTheFirstBlockThatTheyNeed) {
+  const auto last = rolled(
+      "def f(float(12,4) Q, float(12,4) K, float(12,3) G, float(12) L) -> (dV, R) { S(n,j) +=! Q(n,k) * K(j,k)  "
+      "T(n,j) = j <= n ? S(n,j) : -inf  P(n,j) = exp(T(n,j) - L(n))  dV(j,d) +=! P(n,j) * G(n,d)  R(n) +=! P(n,j) * "
+      "L(j) }");
+  EXPECT_NE(last.find("4 * b - j >= 1 ? dV_part(b, j, d) + dV_run(b - 1, j, d)"), std::string::npos) << last;
+  EXPECT_NE(last.find("dV_run(2, j, d)"), std::string::npos) << last;
+  EXPECT_NE(last.find("R_run(n / 4, n)"), std::string::npos) << last;
+}
+
+TEST(Roll, BlocksAreOfAboutOneSize) {
+  const derive::BlockSize size{64, 16, true};
+  EXPECT_EQ(size.of(128), 64);
+  EXPECT_EQ(size.of(96), 48) << "two blocks, without padding";
+  EXPECT_EQ(size.of(1000), 64);
+  EXPECT_EQ(size.of(77), 48) << "96 iterations, not 128";
+  EXPECT_EQ(size.of(5), 16);
   EXPECT_EQ(derive::BlockSize{64}.of(1000), 64);
+  EXPECT_EQ(derive::BlockSize{64}.of(40), 40) << "all in one block";
+}
+
+/// A range that no block divides has a whole last block: of operands with zeros behind their ends, and of a maximum of -inf there.
+TEST(Roll, BlocksOfPrimeRangesArePadded) {
+  const auto steps_of = [](const std::string& body) {
+    const auto program = program_of(
+        "def f(bfloat16(8,4) Q, bfloat16(7,4) K, bfloat16(7,3) V) -> (O) { S(n,j) +=! float32(Q(n,k)) * "
+        "float32(K(j,k))  T(n,j) = " +
+        body +
+        "  m(n) max=! T(n,j)  E(n,j) = exp(T(n,j) - m(n))  "
+        "l(n) +=! E(n,j)  P(n,j) = bfloat16(E(n,j))  O(n,d) +=! float32(P(n,j)) * float32(V(j,d)) }");
+    const auto steps = derive::roll(program, {.most = 4, .padded = true});
+    EXPECT_EQ(derive::broken_step(program, steps), "") << body;
+    const auto proof = derive::derivation_text(program, steps);
+    EXPECT_TRUE(derive::check_derivation(proof).equal) << proof;
+    return proof;
+  };
+  const auto proof = steps_of("0.5 * S(n,j)");
+  EXPECT_NE(proof.find("step pad: blocks of 4"), std::string::npos) << proof;
+  const auto last = derive::outline(proof).last;
+  EXPECT_NE(last.find("S_block(n, b, w) +=! float32(Q(n, k)) * float32(K_padded(4 * b + w, k))"), std::string::npos)
+      << last;
+  EXPECT_NE(last.find("m_part(b, n) max=! T_block_padded(n, b, w)"), std::string::npos) << last;
+  EXPECT_NE(last.find("O_part(b, n, d) +=! float32(m_bfloat16(b, n, w)) * float32(V_padded(4 * b + w, d))"),
+            std::string::npos)
+      << last;
+  expect_refusals(proof, {{"T_block(n, b, w) : -1.0 / 0.0", "T_block(n, b, w) : -1e30"},
+                          {"i0 < 7 ? K(i0, i1) : 0", "i0 < 6 ? K(i0, i1) : 0"}});
+  EXPECT_NE(derive::outline(steps_of("j <= n ? S(n,j) : -inf")).last.find("m_run(n / 4, n)"), std::string::npos);
 }
 
 /// The gradient of attention: rows roll with the maximum, and the sums that need them have loops of their own, with scores of their own.
@@ -195,12 +277,6 @@ const std::string kGradient =
     "m(n) max=! S(n,j)  E(n,j) = exp(S(n,j) - m(n))  l(n) +=! E(n,j)  P(n,j) = E(n,j) / l(n)  "
     "A(n,j) +=! G(n,d) * V(j,d)  s(n) +=! A(n,j) * P(n,j)  B(n,j) = P(n,j) * (A(n,j) - s(n))  "
     "dQ(n,k) +=! B(n,j) * K(j,k)  dK(j,k) +=! B(n,j) * Q(n,k)  dV(j,d) +=! P(n,j) * G(n,d) }";
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t result = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++result;
-  return result;
-}
 
 TEST(Roll, SumsBehindTheMaximumHaveLoopsOfTheirOwn) {
   const auto proof = proof_of(kGradient, 5);
@@ -218,17 +294,6 @@ TEST(Roll, SumsWithoutAMaximum) {
       "P(n,j) = bfloat16(exp(S(n,j) - L(n)))  O(n,d) +=! float32(P(n,j)) * V(j,d)  R(j) +=! float32(P(n,j)) * L(n) }");
   EXPECT_EQ(count(last, "for b"), 2) << last;
   EXPECT_EQ(count(last, "bfloat16(exp(S"), 2) << last;
-}
-
-/// Each of \p changes, made at the last place that has it, makes a step of \p proof false.
-void expect_refusals(const std::string& proof, const std::vector<std::pair<std::string, std::string>>& changes) {
-  for (const auto& [from, to] : changes) {
-    auto tampered = proof;
-    const auto at = tampered.rfind(from);
-    ASSERT_NE(at, std::string::npos) << from << "\n" << proof;
-    tampered.replace(at, from.size(), to);
-    EXPECT_FALSE(derive::check_derivation(tampered).equal) << from << " -> " << to;
-  }
 }
 
 TEST(Roll, DuplicatesHaveOneDefinition) {

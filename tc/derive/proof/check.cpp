@@ -12,6 +12,7 @@
 #include "tc/derive/proof/duplicates.h"
 #include "tc/derive/proof/flatten.h"
 #include "tc/derive/proof/induction.h"
+#include "tc/derive/proof/known_values.h"
 #include "tc/polyhedral/core/isl_message.h"
 
 namespace tc::derive {
@@ -41,14 +42,17 @@ isl::map anonymous(const isl::map& map) {
 class TensorCheck {
  public:
   TensorCheck(const std::string& tensor, const Program& before, const Program& after,
-              const std::set<std::string>& common, const isl::union_map* map)
+              const std::set<std::string>& common, const KnownValues& known, const isl::union_map* map)
       : tensor_(tensor),
         map_(map),
         name_(map && speaks_of_terms(*map) ? term_name : case_name),
         before_(written_out(before, common)),
         after_(needs_induction(before, after, tensor)
                    ? written_out(with_induction(before, after, tensor, common), common)
-                   : written_out(after, common)) {}
+                   : written_out(after, common)) {
+    drop_without_effect(before_, known);
+    drop_without_effect(after_, known);
+  }
 
   Verdict run() {
     if (!same_values_outside()) return refusal("the operators, or what elements without an instance hold, differ");
@@ -76,6 +80,12 @@ class TensorCheck {
  private:
   Flat written_out(const Program& program, const std::set<std::string>& common) const {
     return flatten(program, tensor_, common, name_ == term_name ? Sums::MultipliedOut : Sums::Kept);
+  }
+  /// Terms that change no sum are none of its terms.
+  static void drop_without_effect(Flat& flat, const KnownValues& known) {
+    if (!flat.op || known.empty()) return;
+    for (auto& part : flat.cases)
+      part.domain = part.domain.subtract(without_effect({part.domain, part.body, part.reads}, *flat.op, known));
   }
   Verdict refusal(const std::string& why) const { return {false, str(tensor_, ": ", why)}; }
 
@@ -255,21 +265,31 @@ Program without_quotients(const Program& program, std::map<ScopePtr, ScopePtr>& 
   return result;
 }
 
+/// The elements of tensors \p common to both programs that the text of one of them tells.
+KnownValues known_values(const Program& before, const Program& after, const std::set<std::string>& common) {
+  KnownValues result;
+  for (const auto* program : {&before, &after})
+    for (const auto& [tensor, elements] : known_values(*program))
+      if (common.count(tensor)) result[tensor].insert(result[tensor].end(), elements.begin(), elements.end());
+  return result;
+}
+
 Verdict compared(const Program& given, const Program& derived, const Certificate& certificate) {
-  std::map<ScopePtr, ScopePtr> known;
-  const auto before = without_quotients(given, known),
-             after = without_quotients(without_duplicates(derived, certificate.duplicates), known);
+  std::map<ScopePtr, ScopePtr> scopes;
+  const auto own = without_duplicates(derived, certificate.duplicates);
+  const auto before = without_quotients(given, scopes), after = without_quotients(own, scopes);
   if (!same_inputs(before, after)) return {false, "the inputs differ"};
   if (before.outputs != after.outputs) return {false, "the outputs differ"};
   const auto common = common_tensors(before, after);
   for (const auto& output : before.outputs)
     if (!common.count(output)) return {false, str("nothing defines '", output, "'")};
+  const auto known = known_values(given, own, common);
   for (const auto& tensor : common) {
     const auto a = before.find(tensor), b = after.find(tensor);
     if (a->type != b->type || a->box != b->box) return {false, str(tensor, ": the tensors differ")};
     if (a == b && reads_only(*a, common, before)) continue;
     const auto found = certificate.maps.find(tensor);
-    TensorCheck one(tensor, before, after, common, found == certificate.maps.end() ? nullptr : &found->second);
+    TensorCheck one(tensor, before, after, common, known, found == certificate.maps.end() ? nullptr : &found->second);
     if (auto verdict = one.run(); !verdict.equal) return verdict;
   }
   return {true, ""};

@@ -118,13 +118,13 @@ class Flattener {
     return result;
   }
 
-  /// Is \p scope a copy of elements of its own type, as a whole? Whatever reads them may be done to them.
+  /// Is \p scope a copy of elements of its own type? Whatever reads them may be done to them.
   bool is_copy(const Scope& scope) const {
     const auto copies = [&](const Case& part) {
       const auto k = read_number(part.body);
       return k && !part.reads[*k].tensor.empty() && program_.type(part.reads[*k].tensor) == scope.type;
     };
-    return !scope.op && writes_all(scope) && std::all_of(scope.cases.begin(), scope.cases.end(), copies);
+    return !scope.op && std::all_of(scope.cases.begin(), scope.cases.end(), copies);
   }
 
   /// Is read \p k of \p body converted to the type of what is written out, wherever it stands?

@@ -8,6 +8,7 @@
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/rules/moved_temporaries.h"
 #include "tc/derive/rules/recompute.h"
+#include "tc/derive/rules/roll_padding.h"
 #include "tc/derive/rules/roll_parts.h"
 
 namespace tc::derive {
@@ -105,9 +106,10 @@ class Roller {
     steps_.insert(steps_.end(), made.begin(), made.end());
   }
 
-  void roll(const RollView& view) {
-    const Blocks blocks(now_, view, size_);
+  void roll(RollView view) {
+    Blocks blocks(now_, view, size_);
     take(in_blocks(now_, view, blocks));
+    if (size_.padded) take(padded_blocks(now_, view, blocks));
     RollParts parts(now_, view, blocks);
     take(running_values(parts));
     take({rolled_loop(parts)});

@@ -190,15 +190,14 @@ class Cutter {
 }  // namespace
 
 std::int64_t BlockSize::of(std::int64_t extent) const {
-  const auto whole = std::min(most, extent);
-  for (auto block = whole; even && 2 * block >= most && block > 0; --block)
-    if (extent % block == 0) return block;
-  return whole;
+  if (multiple == 1) return std::min(most, extent);
+  return round_up(ceil_div(extent, ceil_div(extent, most)), multiple);
 }
 
 Blocks::Blocks(const Program& program, const RollView& view, const BlockSize& block) {
   const auto range = view.range(program);
   least = range.min;
+  extent = range.extent;
   size = block.of(range.extent);
   count = ceil_div(range.extent, size);
   outer = fresh_tensor(program, "b");

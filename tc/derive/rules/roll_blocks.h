@@ -13,8 +13,10 @@ namespace tc::derive {
 /// How large blocks are.
 struct BlockSize {
   std::int64_t most = 1;
-  bool even =
-      false;  ///< the largest of at least half of `most` that divides the range, so that no iteration needs a condition; else `most`
+  std::int64_t multiple =
+      1;  ///< more than 1: blocks of about one size are multiples of it, and at most `most` if that is one
+  bool padded =
+      false;  ///< a last block that is not whole is of padded operands (roll_padding.h), so that no iteration needs a condition
 
   /// Of a range of \p extent iterations.
   std::int64_t of(std::int64_t extent) const;
@@ -25,7 +27,7 @@ struct Blocks {
   /// Of the iterator that \p view rolls; names are new in \p program.
   Blocks(const Program& program, const RollView& view, const BlockSize& block);
 
-  std::int64_t least, size, count;
+  std::int64_t least, extent, size, count;
   std::string outer, inner, before;  ///< names of b, w and of an earlier b
   std::vector<std::string> tensors;  ///< of RollView::moved, by blocks
 };

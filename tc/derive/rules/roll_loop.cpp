@@ -42,16 +42,17 @@ class LoopMaker {
   isl::multi_aff before(int all, int left) const { return index_of(ctx_, all, {"i0 - 1"}, 1, left); }
   isl::multi_aff identity(int dimensions) const { return index_of(ctx_, dimensions, {}, 0, dimensions); }
 
-  /// \p scope, elementwise, with \p value behind the first block and \p first in it.
-  void add_by_first(Scope scope, const ExprPtr& value, const ExprPtr& first, const std::vector<Read>& reads) {
-    for (const bool behind : {true, false}) {
-      const auto where = box_set(ctx_, scope.box).intersect(blocks(scope, behind));
-      if (!where.is_empty()) scope.cases.push_back(with_used_reads({where, behind ? value : first, reads}));
-    }
+  /// \p scope, elementwise, with \p value behind the first block that is \p needed and \p first elsewhere.
+  void add_by_first(Scope scope, const NeededBlocks& needed, const ExprPtr& value, const ExprPtr& first,
+                    const std::vector<Read>& reads) {
+    const auto all = box_set(ctx_, scope.box), behind = all.intersect(behind_first(scope, needed));
+    const auto rest = all.subtract(behind);
+    if (!behind.is_empty()) scope.cases.push_back(with_used_reads({behind, value, reads}));
+    if (!rest.is_empty()) scope.cases.push_back(with_used_reads({rest, first, reads}));
     add(std::move(scope));
   }
-  isl::set blocks(const Scope& scope, bool behind_first) const {
-    return isl::set(ctx_, str("{ ", tuple_text(scope.left()), " : i0 ", behind_first ? ">= 1 }" : "<= 0 }"));
+  isl::set behind_first(const Scope& scope, const NeededBlocks& needed) const {
+    return needed.from_first.preimage(before(scope.left(), scope.left() - 1));
   }
 
   /// \p running of the block \p b alone: without b', with \p body.
@@ -81,14 +82,14 @@ class LoopMaker {
     const auto part = of_block(run, parts_.part, s, maximum.reads);
     add(part);
     const auto name = run.op == ReductionOp::Max ? "max" : "min";
-    add_by_first(over_blocks(parts_, parts_.maximum(), parts_.run),
+    add_by_first(over_blocks(parts_, parts_.maximum(), parts_.run), *parts_.needed,
                  lang::make_expr(lang::Call{name, {read_of(0), read_of(1)}}), read_of(0),
                  {{parts_.part, identity(x + 1)}, {parts_.run, before(x + 1, x)}});
     add(parts_.scope(parts_.from));
     if (parts_.blocks.count > 1) {
       auto step = over_blocks(parts_, parts_.maximum(), parts_.step);
       step.fill = 1;
-      step.cases = {{box_set(ctx_, step.box).intersect(blocks(step, true)),
+      step.cases = {{box_set(ctx_, step.box).intersect(behind_first(step, *parts_.needed)),
                      exponential_of(read_of(0), read_of(1), parts_.view.factor, step.type),
                      {{parts_.from, before(x + 1, x)}, {parts_.from, identity(x + 1)}}}};
       add(step);
@@ -124,7 +125,7 @@ class LoopMaker {
     if (!sum.view->has_exponential()) {
       const auto value = body.taken(sum.body.body, sum.body, instance);
       add(of_block(run, sum.part, value, body.reads));
-      add_by_first(sums, joined(read_of(0), lang::BinaryOp::Add, read_of(1)), read_of(0), {part, earlier});
+      add_by_first(sums, sum.needed, joined(read_of(0), lang::BinaryOp::Add, read_of(1)), read_of(0), {part, earlier});
       return;
     }
     const auto& rounding = sum.view->rounding;
@@ -137,7 +138,7 @@ class LoopMaker {
     add(of_block(run, sum.part, value, body.reads));
     const auto row = index_of(ctx_, y + 1, {}, 0, 1).flat_range_product(parts_.rows_of(*sum.view, y, y + 1, 1));
     const auto corrected = joined(read_of(1), lang::BinaryOp::Mul, read_of(2));
-    add_by_first(sums, joined(read_of(0), lang::BinaryOp::Add, corrected), read_of(0),
+    add_by_first(sums, sum.needed, joined(read_of(0), lang::BinaryOp::Add, corrected), read_of(0),
                  {part, earlier, {parts_.step, row}});
   }
 

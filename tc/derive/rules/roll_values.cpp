@@ -33,6 +33,34 @@ Scope running(const RollParts& parts, const Scope& like, const std::string& tens
   return result;
 }
 
+/// \p like as the running value \p run of the last block.
+Scope copy_of_last(const Scope& like, const std::string& run, const NeededBlocks& needed) {
+  auto result = like;
+  result.cases.clear();
+  for (const auto& each : needed.last) {
+    auto copy = copy_of(like, run, index_of(each), each.rows);
+    copy.cases.insert(copy.cases.begin(), result.cases.begin(), result.cases.end());
+    result = std::move(copy);
+  }
+  return result;
+}
+
+/// The certificate of \p tensor, over [y, b', w], as a running value of its last block, which makes a case of each piece of \p needed: to the
+/// instances [y], then [last, y, b', w], then \p more of [y, b', w].
+Certificate link_to_last(const RollParts& parts, const std::string& tensor, int y, const NeededBlocks& needed,
+                         const isl::multi_aff& more) {
+  const auto rows = index_of(parts.ctx, y + 2, {}, 0, y);
+  Certificate result;
+  auto links = isl::union_map::empty(parts.ctx);
+  for (std::size_t p = 0; p < needed.last.size(); ++p)
+    links = links.unite(link(0, p,
+                             rows.flat_range_product(needed.last[p].last.pullback(rows))
+                                 .flat_range_product(index_of(parts.ctx, y + 2, {}, 0, y + 2))
+                                 .flat_range_product(more)));
+  result.maps.emplace(tensor, links);
+  return result;
+}
+
 Step running_maximum(const RollParts& parts) {
   const auto& old = parts.maximum();
   const int x = parts.rows();
@@ -48,13 +76,9 @@ Step running_maximum(const RollParts& parts) {
   const auto finite = lang::make_expr(lang::Call{is_maximum ? "max" : "min", {read_of(0), extreme}});
   from.cases = {{box_set(parts.ctx, from.box), finite, {{parts.run, index_of(parts.ctx, x + 1, {}, 0, x + 1)}}}};
 
-  const auto copy =
-      copy_of(old, parts.run, index_of(parts.ctx, x, {parts.last_block()}, 0, x), box_set(parts.ctx, old.box));
-  // [x, b', w] -> [x], then [last, x, b', w]
-  const auto link = index_of(parts.ctx, x + 2, {}, 0, x)
-                        .flat_range_product(index_of(parts.ctx, x + 2, {parts.last_block()}, 0, x + 2));
-  return {"running maximum", parts.view.maximum, with_scopes(parts.program, parts.view.maximum, {run, from, copy}),
-          by_cases(parts.view.maximum, 1, link)};
+  return {"running maximum", parts.view.maximum,
+          with_scopes(parts.program, parts.view.maximum, {run, from, copy_of_last(old, parts.run, *parts.needed)}),
+          link_to_last(parts, parts.view.maximum, x, *parts.needed, projection(parts.ctx, x + 2, {}))};
 }
 
 Scope running_sum(const RollParts& parts, const RollParts::Sum& sum, const Scope& old) {
@@ -87,13 +111,16 @@ Scope last_sum(const RollParts& parts, const RollParts::Sum& sum, const Scope& o
   result.op = std::nullopt;
   result.fill = 0;
   result.iterators.resize(static_cast<std::size_t>(y));
-  RollBody body;
-  std::vector<ExprPtr> factors{body.read(sum.run, index_of(parts.ctx, y, {parts.last_block()}, 0, y)),
-                               body.read(factor, parts.rows_of(*sum.view, y, y, 0))};
-  const auto first = index_of(parts.ctx, y, {}, 0, y, {"0", "0"});
-  for (const auto& each : body.taken(sum.view->outside, sum.body, first)) factors.push_back(each);
-  const auto value = quotient_of(factors, body.taken(sum.view->outside_divisors, sum.body, first));
-  result.cases = {{box_set(parts.ctx, result.box), value, body.reads}};
+  result.cases.clear();
+  for (const auto& each : sum.needed.last) {
+    RollBody body;
+    std::vector<ExprPtr> factors{body.read(sum.run, index_of(each)),
+                                 body.read(factor, parts.rows_of(*sum.view, y, y, 0))};
+    const auto first = index_of(parts.ctx, y, {}, 0, y, {"0", "0"});
+    for (const auto& outside : body.taken(sum.view->outside, sum.body, first)) factors.push_back(outside);
+    const auto value = quotient_of(factors, body.taken(sum.view->outside_divisors, sum.body, first));
+    result.cases.push_back({each.rows, value, body.reads});
+  }
   return result;
 }
 
@@ -105,19 +132,14 @@ void add_factor(const RollParts& parts, const std::string& factor, const std::st
   made.tensor = factor;
   made.fill = 0;
   made.iterators.resize(static_cast<std::size_t>(x));
-  made.cases = {{box_set(parts.ctx, made.box),
-                 exponential_of(read_of(0), read_of(1), parts.view.factor, made.type),
-                 {{parts.from, index_of(parts.ctx, x, {parts.last_block()}, 0, x)},
-                  {reference, index_of(parts.ctx, x, {}, 0, x)}}}};
+  made.cases.clear();
+  for (const auto& each : parts.needed->last)
+    made.cases.push_back({each.rows,
+                          exponential_of(read_of(0), read_of(1), parts.view.factor, made.type),
+                          {{parts.from, index_of(each)}, {reference, index_of(parts.ctx, x, {}, 0, x)}}});
   const auto behind = std::find_if(program.scopes.begin(), program.scopes.end(),
                                    [&](const ScopePtr& each) { return each->tensor == reference; });
   program.scopes.insert(behind + 1, std::make_shared<const Scope>(std::move(made)));
-}
-
-/// [y, b', w] -> [y], then [last, y, b', w], of a sum over y.
-isl::multi_aff link_to_last(const RollParts& parts, int y) {
-  return index_of(parts.ctx, y + 2, {}, 0, y)
-      .flat_range_product(index_of(parts.ctx, y + 2, {parts.last_block()}, 0, y + 2));
 }
 
 Step running_sums(const RollParts& parts) {
@@ -128,10 +150,9 @@ Step running_sums(const RollParts& parts) {
     const auto old = parts.scope(tensor);
     const int y = old.left();
     if (!sum.view->has_exponential()) {
-      const auto copy =
-          copy_of(old, sum.run, index_of(parts.ctx, y, {parts.last_block()}, 0, y), box_set(parts.ctx, old.box));
-      step.after = with_scopes(step.after, tensor, {running_sum(parts, sum, old), copy});
-      const auto one = by_cases(tensor, 1, link_to_last(parts, y));
+      step.after =
+          with_scopes(step.after, tensor, {running_sum(parts, sum, old), copy_of_last(old, sum.run, sum.needed)});
+      const auto one = link_to_last(parts, tensor, y, sum.needed, projection(parts.ctx, y + 2, {}));
       step.certificate.maps.insert(one.maps.begin(), one.maps.end());
       continue;
     }
@@ -141,8 +162,7 @@ Step running_sums(const RollParts& parts) {
     step.after =
         with_scopes(step.after, tensor, {running_sum(parts, sum, old), last_sum(parts, sum, old, factor->second)});
     // and then the row of the factor
-    const auto link = link_to_last(parts, y).flat_range_product(parts.rows_of(*sum.view, y, y + 2, 0));
-    const auto one = by_cases(tensor, 1, link);
+    const auto one = link_to_last(parts, tensor, y, sum.needed, parts.rows_of(*sum.view, y, y + 2, 0));
     step.certificate.maps.insert(one.maps.begin(), one.maps.end());
   }
   return step;

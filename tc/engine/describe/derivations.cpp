@@ -87,9 +87,10 @@ void set_measured(const std::string& first, const CompileOptions& options, std::
   });
 }
 
-/// The candidate in which a maximum and its sums of exponentials are rolled, in blocks of \p block; a note where there is none.
-void add_rolled(const derive::Program& program, std::int64_t block, const Prices& price, DerivedPrograms& result) try {
-  const auto steps = derive::roll(program, {block});
+/// The candidate in which a maximum and its sums of exponentials are rolled, in blocks of size \p block; a note where there is none.
+void add_rolled(const derive::Program& program, const derive::BlockSize& block, const Prices& price,
+                DerivedPrograms& result) try {
+  const auto steps = derive::roll(program, block);
   if (const auto why = derive::broken_step(program, steps); !why.empty()) throw derive::Refusal{"not proved: " + why};
   auto rolled = program_of(program, {steps.back().after, steps, 0});
   rolled.microseconds = price(rolled);
@@ -121,7 +122,8 @@ DerivedPrograms derived(const std::shared_ptr<const Function>& function, const s
     for (const auto& candidate : derivation.candidates) result.candidates.push_back(program_of(program, candidate));
     set_prices(result.candidates, price);
     set_measured(derive::to_text(program), options, result.candidates);
-    if (search.roll > 0) add_rolled(program, search.roll, price, result);
+    const bool pads = options.target.grid.has_value();
+    if (search.roll > 0) add_rolled(program, {.most = search.roll, .padded = pads}, price, result);
   } catch (const derive::Refusal& refusal) {
     result.note = refusal.why;
     result.candidates.push_back({lang::print(whole->def), {}, "", 0, "model"});

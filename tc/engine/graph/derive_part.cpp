@@ -85,6 +85,8 @@ constexpr double most_growth = 64, most_of_memory = 0.5;
 
 /// Iterations of a loop of rolled sums: columns of a tile of scores.
 constexpr std::int64_t blocks_of_rolled_sums[] = {64, 32};
+/// Of which blocks are multiples: steps of a product that units for matrices take at once, of 16 bits.
+constexpr std::int64_t steps_of_units = 16;
 
 /// Why a program for \p own, a graph of one node, is too large a one, \p made in its place; "" where it is not.
 std::string why_too_large(const graph::Graph& own, const graph::Graph& made) {
@@ -209,10 +211,10 @@ std::optional<DerivedPart> PartDerivations::choose(const graph::Graph& graph, co
   const auto before = seconds_of(graph, part);
   if (!before) return std::nullopt;
   found->part.seconds = *before;
-  search(graph, part, *found, rules, derive::Options().candidates);
   const double least_gain = rules == derive::Rules::Copies   ? least_gain_of_fewer_copies
                             : rules == derive::Rules::Rolled ? least_rolled_gain
                                                              : least_derived_gain;
+  search(graph, part, *found, rules, derive::Options().candidates, *before / least_gain);
   const DerivableProgram* best = nullptr;
   for (const auto& program : found->part.programs) {
     const bool is_cheap = program.seconds > 0 && program.seconds < *before / least_gain;
@@ -256,10 +258,11 @@ std::optional<DerivedPart> PartDerivations::measured(const graph::Graph& graph, 
   return derived_part(derivable, program, "measured");
 }
 
-/// Fills the programs of \p start, which is \p part of \p graph.
+/// Fills the programs of \p start, which is \p part of \p graph. With a \p limit, rolled ones that take more seconds are left out.
 void PartDerivations::search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
-                             std::size_t most) const {
-  if (options_.target.grid && (rules == derive::Rules::All || rules == derive::Rules::Rolled)) roll(graph, part, start);
+                             std::size_t most, std::optional<double> limit) const {
+  if (options_.target.grid && (rules == derive::Rules::All || rules == derive::Rules::Rolled))
+    roll(graph, part, start, limit);
   if (rules == derive::Rules::Rolled) return;
   derive::Options how;
   how.depth = options_.derive;
@@ -269,26 +272,34 @@ void PartDerivations::search(const graph::Graph& graph, const graph::Part& part,
   how.constants = start.part.key.constants;
   how.cancellation = options_.stages.cancellation;
   for (const auto& candidate : derive::derive(start.program, how).candidates) {
-    if (!candidate.steps.empty()) add(graph, part, candidate.steps, start);
+    if (candidate.steps.empty()) continue;
+    const auto seconds = seconds_of(graph, part, derive::to_text(candidate.steps.back().after));
+    add(candidate.steps, seconds.value_or(0), start);
   }
 }
 
-/// Adds the program that \p steps derive from \p start.
-void PartDerivations::add(const graph::Graph& graph, const graph::Part& part, const std::vector<derive::Step>& steps,
-                          Start& start) const {
-  DerivableProgram program{derive::to_text(steps.back().after), derive::derivation_text(start.program, steps), {}, 0};
+/// Adds the program that \p steps derive from \p start, which takes \p seconds by the model.
+void PartDerivations::add(const std::vector<derive::Step>& steps, double seconds, Start& start) const {
+  DerivableProgram program{
+      derive::to_text(steps.back().after), derive::derivation_text(start.program, steps), {}, seconds};
   for (const auto& step : steps) program.rules.push_back(str(step.rule, ": ", step.what));
-  program.seconds = seconds_of(graph, part, program.text).value_or(0);
   start.part.programs.push_back(std::move(program));
 }
 
-/// Adds programs in which a maximum and its sums are rolled, in blocks of several sizes, if they are.
-void PartDerivations::roll(const graph::Graph& graph, const graph::Part& part, Start& start) const try {
+/// Adds programs in which a maximum and its sums are rolled, in blocks of several sizes, if they are. With a \p limit, in seconds, those
+/// that take longer, or longer than with other blocks, are not proved, because proofs take longer than prices.
+void PartDerivations::roll(const graph::Graph& graph, const graph::Part& part, Start& start,
+                           std::optional<double> limit) const try {
   std::set<std::string> known;
   for (const auto most : blocks_of_rolled_sums) {
-    const auto steps = derive::roll(start.program, {most, true});
-    const bool is_new = known.insert(derive::to_text(steps.back().after)).second;
-    if (is_new && derive::broken_step(start.program, steps).empty()) add(graph, part, steps, start);
+    const auto steps = derive::roll(start.program, {.most = most, .multiple = steps_of_units, .padded = true});
+    const auto text = derive::to_text(steps.back().after);
+    if (!known.insert(text).second) continue;
+    const auto seconds = seconds_of(graph, part, text).value_or(0);
+    if (limit && !(seconds > 0 && seconds < *limit)) continue;
+    if (!derive::broken_step(start.program, steps).empty()) continue;
+    if (limit) limit = seconds;
+    add(steps, seconds, start);
   }
 } catch (const derive::Refusal&) {
   return;

@@ -89,11 +89,10 @@ class PartDerivations {
                       const cache::MeasuredDerivation& prices) const;
   std::optional<DerivedPart> measured(const graph::Graph& graph, const graph::Part& part, const Start& start,
                                       const cache::MeasuredDerivation& prices) const;
-  void search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
-              std::size_t most) const;
-  void roll(const graph::Graph& graph, const graph::Part& part, Start& start) const;
-  void add(const graph::Graph& graph, const graph::Part& part, const std::vector<derive::Step>& steps,
-           Start& start) const;
+  void search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules, std::size_t most,
+              std::optional<double> limit = std::nullopt) const;
+  void roll(const graph::Graph& graph, const graph::Part& part, Start& start, std::optional<double> limit) const;
+  void add(const std::vector<derive::Step>& steps, double seconds, Start& start) const;
   std::optional<LaidOutPlan> lay_out(const graph::Graph& graph, const std::set<std::string>& constants) const;
   std::optional<double> price(const graph::Graph& graph, const std::set<std::string>& constants) const;
   std::optional<double> price(const graph::Graph& graph, const graph::Part& part,

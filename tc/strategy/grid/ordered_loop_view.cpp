@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map/copy_dimensions.h"
 #include "tc/strategy/grid/promote_temporaries.h"
 
@@ -85,6 +86,16 @@ LoopStatement loop_statement(const Scop& scop, const NestSpace& space, int numbe
   return result;
 }
 
+/// The temporaries that \p cluster writes: others are operands that memory has.
+std::vector<std::string> own_temporaries(const Scop& scop, const polyhedral::ClusterView& cluster) {
+  auto result = temporaries_of(scop, cluster);
+  std::erase_if(result, [&](const std::string& name) {
+    return std::none_of(cluster.statements.begin(), cluster.statements.end(),
+                        [&](const auto& entry) { return polyhedral::touches(scop.statement(entry.id).write, name); });
+  });
+  return result;
+}
+
 }  // namespace
 
 std::optional<OrderedLoopView> find_ordered_loop(const Scop& scop, const polyhedral::ClusterView& cluster,
@@ -92,7 +103,7 @@ std::optional<OrderedLoopView> find_ordered_loop(const Scop& scop, const polyhed
   const bool is_ordered = std::any_of(space.bands.begin(), space.bands.end(), [](const auto& band) {
     return std::any_of(band.members.begin(), band.members.end(), [](const auto& one) { return !one.coincident; });
   });
-  OrderedLoopView result{.rows = rows_of(space), .temporaries = temporaries_of(scop, cluster)};
+  OrderedLoopView result{.rows = rows_of(space), .temporaries = own_temporaries(scop, cluster)};
   if (!is_ordered || result.rows < 0) return std::nullopt;
   for (std::size_t s = 0; s < space.statements.size(); ++s)
     result.statements.push_back(loop_statement(scop, space, static_cast<int>(s), result.temporaries));
