@@ -15,7 +15,8 @@ struct KnownElements {
 };
 using KnownValues = std::map<std::string, std::vector<KnownElements>>;
 
-/// What zeros and infinities in the assignments of \p program, and where these have no instance, say of elements, for exact numbers: exp(-inf - m) is 0, and so is a product with it.
+/// Elements of \p program that are known by numbers in its assignments and by their fills, for exact numbers: exp(-inf - m) is 0, and
+/// so is a product with it.
 ///
 ///   s(n,j) = j <= n ? a(n,j) : -inf    e(n,j) = exp(s(n,j) - m(n))        where j > n, s is -inf and e is 0
 KnownValues known_values(const Program& program);

@@ -33,7 +33,7 @@ struct RollParts {
   struct Sum {
     const RolledSum* view;
     Case body;              ///< over [y, b, w]
-    NeededBlocks needed;    ///< with an exponential those of its rows of the maximum
+    NeededBlocks needed;    ///< of the maximum, for its rows, if it has an exponential
     std::string run, part;  ///< the running sum and the sum of a block
   };
 

@@ -35,13 +35,9 @@ Scope running(const RollParts& parts, const Scope& like, const std::string& tens
 
 /// \p like as the running value \p run of the last block.
 Scope copy_of_last(const Scope& like, const std::string& run, const NeededBlocks& needed) {
-  auto result = like;
-  result.cases.clear();
-  for (const auto& each : needed.last) {
-    auto copy = copy_of(like, run, index_of(each), each.rows);
-    copy.cases.insert(copy.cases.begin(), result.cases.begin(), result.cases.end());
-    result = std::move(copy);
-  }
+  auto result = copy_of(like, run, index_of(needed.last.front()), needed.last.front().rows);
+  for (std::size_t p = 1; p < needed.last.size(); ++p)
+    result.cases.push_back({needed.last[p].rows, only_read(), {{run, index_of(needed.last[p])}}});
   return result;
 }
 
