@@ -5,6 +5,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/core/cluster_view.h"
 
 namespace tc::polyhedral {
 
@@ -12,6 +13,25 @@ std::vector<std::string> dimension_names(int count, const std::string& prefix) {
   std::vector<std::string> result;
   for (int i = 0; i < count; ++i) result.push_back(str(prefix, i));
   return result;
+}
+
+bool is_of_whole_tiles(const isl::set& set, const std::vector<std::int64_t>& tiles) {
+  if (set.is_empty()) return true;
+  const auto ranges = box(set);
+  std::vector<std::string> shared;
+  for (std::size_t d = 0; d < ranges.size(); ++d) {
+    const auto tile = [&](const char* name) {
+      return str("floor((", name, d, " - ", ranges[d].min, ") / ", tiles[d], ")");
+    };
+    shared.push_back(str(tile("i"), " = ", tile("j"), " and ", ranges[d].min, " <= j", d, " <= ", ranges[d].max));
+  }
+  const auto count = static_cast<int>(ranges.size());
+  const auto tuple = [&](const char* name) {
+    return str(isl_set_has_tuple_name(set.get()) == isl_bool_true ? isl_set_get_tuple_name(set.get()) : "", "[",
+               join(dimension_names(count, name)), "]");
+  };
+  const isl::map together(set.ctx(), str("{ ", tuple("i"), " -> ", tuple("j"), " : ", join(shared, " and "), " }"));
+  return set.apply(together).is_subset(set);
 }
 
 std::vector<int> kept_dimensions(const Statement& statement) {

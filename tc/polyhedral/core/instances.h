@@ -8,6 +8,11 @@
 /// Statements and accesses that passes derive from those of a scop.
 namespace tc::polyhedral {
 
+/// Does \p set, bounded, have all points of its box that share a tile with one of its own, of \p tiles[d] values of dimension d from the
+/// least one on?
+///
+///   { [n, b] : 0 <= 64 b <= n < 256 }       tiles of 64 or 32 values of n: yes        of 128: no
+bool is_of_whole_tiles(const isl::set& set, const std::vector<std::int64_t>& tiles);
 /// "i0, i1, ...": names for \p count dimensions.
 std::vector<std::string> dimension_names(int count, const std::string& prefix = "i");
 /// The dimensions of \p statement its write depends on, in order; the others are reduced.

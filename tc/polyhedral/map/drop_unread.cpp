@@ -8,8 +8,8 @@
 namespace tc::polyhedral {
 namespace {
 
-/// Walks over a program that add needed elements until nothing is new: one for a loop that needs its own earlier elements, and one to see it.
-constexpr int kMostWalks = 4;
+/// Walks over a program, backwards, until one adds nothing: two, or more where a temporary needs earlier elements of a later one.
+constexpr int most_walks = 4;
 
 /// The elements of temporaries that are needed.
 class Needs {
@@ -18,7 +18,7 @@ class Needs {
 
   /// Did all walks come to an end?
   bool find() {
-    for (int walk = 0; walk < kMostWalks; ++walk) {
+    for (int walk = 0; walk < most_walks; ++walk) {
       changed_ = false;
       for (auto statement = scop_.statements.rbegin(); statement != scop_.statements.rend(); ++statement)
         walk_over(*statement);

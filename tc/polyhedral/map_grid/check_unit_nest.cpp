@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/matrix_unit.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/kernel_nest.h"
 
@@ -119,6 +120,12 @@ class UnitCheck {
         !is_whole(iterators.columns, member(columns()->digit.index), unit.columns, unit.columns) || !whole_steps)
       fail(str("sizes are multiples of the tiles of blocks, warps and the unit, ", unit.rows, " rows, ", unit.columns,
                " columns and ", unit.steps, " steps"));
+    std::vector<std::int64_t> tiles(box(domain).size(), 1);
+    tiles[static_cast<std::size_t>(iterators.rows)] = member(rows()->digit.index).tile;
+    tiles[static_cast<std::size_t>(iterators.columns)] = member(columns()->digit.index).tile;
+    tiles[static_cast<std::size_t>(iterators.steps)] = steps;
+    if (!scop_.statement(branch_.statement).loops.empty() && !is_of_whole_tiles(domain, tiles))
+      fail("rows of a tile need other iterations of the loop around it; a tile of fewer rows has the same for all");
   }
 
   bool is_copied(int read) const {

@@ -1,7 +1,6 @@
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,48 +43,26 @@ void combine_in_warps(Statement& statement, std::int64_t lanes) {
   statement.combined_lanes = static_cast<int>(lanes);
 }
 
-/// { i -> j } of iterators of \p statement, number \p number, that one block runs in one step of its serial loops: in one tile of the
-/// outer members, with any value along its own threads and along \p reduced.
-isl::map together_in_block(const Statement& statement, const GridClusterState& state, const NestBranch& branch,
-                           int number, int reduced) {
-  const auto ranges = box(statement.domain);
-  const auto& outer = state.space.statements.at(static_cast<std::size_t>(number)).entry.outer;
-  std::set<int> free{reduced};
-  for (const auto& loop : branch.loops)
-    if (loop.place == NestPlace::Thread && loop.digit.index.statement >= 0) free.insert(loop.digit.index.number);
-  std::vector<std::string> same;
-  for (int d = 0; d < static_cast<int>(ranges.size()); ++d) {
-    if (free.count(d)) continue;
-    const auto member = std::find(outer.begin(), outer.end(), d) - outer.begin();
-    const auto tile = member < std::ssize(outer) ? tile_of(state.space, state.nest, static_cast<int>(member)) : 1;
-    const auto number_of = [&](const char* name) {
-      return str("floor((", name, d, " - ", ranges[static_cast<std::size_t>(d)].min, ") / ", tile, ")");
-    };
-    same.push_back(str(number_of("i"), " = ", number_of("j")));
-  }
-  const auto count = static_cast<int>(ranges.size());
-  return isl::map(statement.domain.ctx(),
-                  str("{ ", statement.id, "[", join(dimension_names(count)), "] -> ", statement.id, "[",
-                      join(dimension_names(count, "j")), "] : ", same.empty() ? "true" : join(same, " and "), " }"));
-}
-
-/// Does a block run \p statement, number \p number, for all results of a step that it sums over \p iterator, or for none of them?
+/// Does a block run \p statement, number \p number, for all results of a step of its serial loops that it sums over \p iterator, or for none
+/// of them? A step has a tile of the outer members, and all values along threads of the block.
 bool has_all_results(const Statement& statement, const GridClusterState& state, const NestBranch& branch, int number,
                      int iterator) {
-  const auto results = [&](const isl::set& of) {
-    return call(of.ctx(), isl_set_eliminate, of.copy(), isl_dim_set, static_cast<unsigned>(iterator), 1u);
-  };
-  auto all = isl::set::universe(statement.domain.space());
   const auto ranges = box(statement.domain);
-  for (unsigned d = 0; d < ranges.size(); ++d) {
-    all = call(all.ctx(), isl_set_lower_bound_si, all.copy(), isl_dim_set, d, ranges[d].min);
-    all = call(all.ctx(), isl_set_upper_bound_si, all.copy(), isl_dim_set, d, ranges[d].max);
-  }
-  const auto run = results(statement.domain);
-  if (run.is_equal(results(all))) return true;
-  return run.apply(together_in_block(statement, state, branch, number, iterator))
-      .intersect(results(all))
-      .is_subset(run);
+  const auto& outer = state.space.statements.at(static_cast<std::size_t>(number)).entry.outer;
+  std::vector<std::int64_t> tiles(ranges.size(), 1);
+  for (std::size_t m = 0; m < outer.size(); ++m)
+    if (outer[m] >= 0)
+      tiles[static_cast<std::size_t>(outer[m])] = tile_of(state.space, state.nest, static_cast<int>(m));
+  for (const auto& loop : branch.loops)
+    if (loop.place == NestPlace::Thread && loop.digit.index.statement >= 0)
+      tiles[static_cast<std::size_t>(loop.digit.index.number)] = state.space.extent(loop.digit.index);
+  const auto d = static_cast<unsigned>(iterator);
+  const auto& range = ranges[d];
+  tiles[d] = range.extent();
+  auto results = call(statement.domain.ctx(), isl_set_eliminate, statement.domain.copy(), isl_dim_set, d, 1u);
+  results = call(results.ctx(), isl_set_lower_bound_si, results.copy(), isl_dim_set, d, static_cast<int>(range.min));
+  results = call(results.ctx(), isl_set_upper_bound_si, results.copy(), isl_dim_set, d, static_cast<int>(range.max));
+  return is_of_whole_tiles(results, tiles);
 }
 
 /// Do all threads of a block run \p branch alike, but for their numbers? Threads that share a warp with others combine values only if

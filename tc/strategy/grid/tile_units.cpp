@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/dtype.h"
+#include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/cost/fixed_order.h"
 #include "tc/strategy/grid/contraction_copies.h"
 #include "tc/strategy/grid/spread_over_grid.h"
@@ -45,6 +46,17 @@ polyhedral::GridStatement by_unit(const ContractionView& view, const MatrixUnit&
   result.tile = result.unroll = true;
   result.unit = {std::string(unit.name), view.iterator(view.rows), view.iterator(view.columns), view.reduced.front()};
   return result;
+}
+
+/// Do all results of a tile need the same iterations of loops around the product, as units have no conditions?
+bool has_whole_tiles(const ContractionView& view, const MatrixUnit& unit, const UnitTile& tile) {
+  const auto& update = view.update();
+  if (update.loops.empty()) return true;
+  std::vector<std::int64_t> tiles(view.ranges.size(), 1);
+  tiles[static_cast<std::size_t>(view.iterator(view.rows))] = tile.rows * tile.warp_rows * unit.warps;
+  tiles[static_cast<std::size_t>(view.iterator(view.columns))] = tile.columns * tile.warp_columns;
+  tiles[static_cast<std::size_t>(view.reduced.front())] = tile.block;
+  return polyhedral::is_of_whole_tiles(update.domain, tiles);
 }
 
 GridClusterMapping tiled(const ContractionView& view, const MatrixUnit& unit, const UnitTile& tile) {
@@ -92,6 +104,7 @@ std::vector<const MatrixUnit*> group_units_of(const ContractionView& view) {
 std::optional<GridClusterMapping> tile_units(const ContractionView& view, const MatrixUnit& unit,
                                              const UnitTile& tile) {
   if (!is_whole(unit, tile) || !has_registers(view.limits, unit, tile) || !divides(view, tile)) return std::nullopt;
+  if (!has_whole_tiles(view, unit, tile)) return std::nullopt;
   auto copied = with_asynchronous_copies(view, tiled(view, unit, tile));
   if (!copied) return std::nullopt;
   return spread_over_grid(staged(view, *copied), view.cluster, grid_order(view), view.limits, view.options.grid);
