@@ -9,6 +9,7 @@
 #include "place.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 #include "torch_state.h"
 
 namespace py = pybind11;
@@ -143,6 +144,12 @@ Callable::Callable(std::shared_ptr<const engine::Executable> executable, std::ve
     for (std::size_t i = 0; i < argument.spec.shape.size(); ++i)
       PyTuple_SET_ITEM(shapes_.back().ptr(), i, PyLong_FromLongLong(argument.spec.shape[i]));
   }
+}
+
+std::shared_ptr<Callable> Callable::for_inputs(const std::vector<TensorSpec>& inputs) const {
+  auto result = std::make_shared<Callable>(engine::for_inputs(executable_, inputs), held_);
+  result->set_outcome(outcome_);
+  return result;
 }
 
 bool Callable::matches(Operands& operands, std::size_t begin, std::size_t end) const {

@@ -75,6 +75,8 @@ class Callable {
   /// throws what has failed by then.
   void set_outcome(engine::TestOutcome outcome) { outcome_ = outcome; }
 
+  /// The same code for other sizes: engine::for_inputs().
+  std::shared_ptr<Callable> for_inputs(const std::vector<TensorSpec>& inputs) const;
   /// Are \p operands of the types, shapes and strides compiled for, and on such a device, of a GPU as aligned?
   bool matches(Operands& operands, std::size_t begin, std::size_t end) const;
   /// Allocates outputs where \p out is null, runs without the interpreter's lock, returns the outputs.

@@ -12,6 +12,7 @@
 #include "tc/engine/describe/proof_of.h"
 #include "tc/engine/describe/read_evidence.h"
 #include "tc/engine/describe/roofline.h"
+#include "tc/engine/graph/symbolic_sizes.h"
 
 namespace py = pybind11;
 
@@ -161,10 +162,19 @@ py::dict profile(const Callable& callable, const py::args& args, const py::objec
 
 std::shared_ptr<Callable> load(const py::bytes& bytes) {
   auto image = engine::Image::deserialise(std::string(bytes));
-  auto executable = std::make_shared<engine::Executable>(std::move(image));
+  engine::CompileStats stats;
+  stats.sizes = engine::ranges_text(image);
+  auto executable = std::make_shared<engine::Executable>(std::move(image), std::move(stats));
   if (!executable->runs_here())
     throw OptionsError(str("this machine cannot run code for target '", executable->image().target, "'"));
   return std::make_shared<Callable>(std::move(executable));
+}
+
+/// The code of \p callable for tensors like \p inputs.
+std::shared_ptr<Callable> for_tensors(const Callable& callable, const py::args& inputs) {
+  std::vector<TensorSpec> specs;
+  for (const auto input : inputs) specs.push_back(spec_of(input, "an input"));
+  return callable.for_inputs(specs);
 }
 
 std::vector<std::string> parameters_of(const engine::Image& image) {
@@ -234,6 +244,7 @@ void bind_executable(py::module_& m) {
              const auto& modules = self.executable().image().modules;
              return py::bytes(modules.size() == 1 ? modules.front().cubin : std::string());
            })
+      .def("_for_tensors", &for_tensors)
       .def("_serialise", [](const Callable& self) { return py::bytes(self.executable().image().serialise()); });
   m.def(
       "check",

@@ -133,6 +133,12 @@ class Executable(_core.Executable):
         """Machine code, constants and everything that is needed to run it; `load` reads it in another process."""
         return self._serialise()
 
+    def for_tensors(self, *tensors) -> "Executable":
+        """The same code for tensors of other sizes, of code that was compiled for ranges of sizes (`dynamic=`); `stats["sizes"]` says for which.
+        Also of a loaded executable. Raises ArgumentError for other sizes, and for code of one size or of several parts.
+        """
+        return Executable(self._for_tensors(*tensors), self._function, self._how, self._bound)
+
     @property
     def stats(self) -> dict:
         """Compile time by stage, sizes, target, options, whether from the cache, and phases that fell back to a simpler schedule.

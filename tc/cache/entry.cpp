@@ -17,6 +17,7 @@ namespace {
 
 constexpr int most_tensors = 4096;
 constexpr int most_rank = 64;
+constexpr int most_sizes = 4096;
 
 void write(const Key& key, proto::CacheKey& out) {
   out.set_program(key.program);
@@ -29,6 +30,12 @@ void write(const Key& key, proto::CacheKey& out) {
     item.mutable_strides()->Add(tensor.spec.strides.begin(), tensor.spec.strides.end());
     item.set_output(tensor.output);
     if (!tensor.aligned) item.set_unaligned(true);
+  }
+  for (const auto& size : key.sizes) {
+    auto& item = *out.add_sizes();
+    item.set_name(size.name);
+    item.set_least(size.least);
+    item.set_most(size.most);
   }
 }
 
@@ -50,6 +57,11 @@ bool read(const proto::CacheKey& in, Key& key) {
     for (auto extent : tensor.spec.shape)
       if (extent < 0) return false;
     key.tensors.push_back(std::move(tensor));
+  }
+  if (in.sizes_size() > most_sizes) return false;
+  for (const auto& item : in.sizes()) {
+    if (item.name().empty() || item.least() < 1 || item.most() < item.least()) return false;
+    key.sizes.push_back({item.name(), item.least(), item.most()});
   }
   return true;
 }

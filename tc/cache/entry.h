@@ -14,7 +14,7 @@
 namespace tc::cache {
 
 /// Of tc/proto/cache_entry.proto, and the oldest version whose library understands what this one writes.
-constexpr std::uint32_t schema_version = 2;
+constexpr std::uint32_t schema_version = 3;
 constexpr std::uint32_t oldest_reader = 1;
 
 /// The time of a kernel, and the circumstances it was taken in.

@@ -72,6 +72,7 @@ Digest digest(const Key& key) {
   for (std::size_t t = 0; t < key.tensors.size(); ++t)
     if (!key.tensors[t].aligned) out.put("unaligned").put(static_cast<std::int64_t>(t));
   if (!key.tools.empty()) out.put("tools").put(key.tools);
+  for (const auto& size : key.sizes) out.put("size").put(size.name).put(size.least).put(size.most);
   return sha256(out.bytes());
 }
 
@@ -90,7 +91,9 @@ std::string tensors_text(const Key& key) {
     TensorSpec shown = tensor.spec;
     (tensor.output ? outputs : inputs).push_back(str(shown));
   }
-  return str(join(inputs), " -> ", join(outputs));
+  std::vector<std::string> ranges = {join(outputs)};
+  for (const auto& size : key.sizes) ranges.push_back(str(size.name, " from ", size.least, " to ", size.most));
+  return str(join(inputs), " -> ", join(ranges));
 }
 
 double machine_distance(const Key& a, const Key& b) {

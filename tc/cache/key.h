@@ -17,6 +17,15 @@ struct KeyTensor {
   bool operator==(const KeyTensor&) const = default;
 };
 
+/// A size of the def that each run chooses, by its name in the source of the code.
+struct KeySize {
+  std::string name;
+  std::int64_t least = 1;
+  std::int64_t most = 1;  ///< the size of the tensors of the key
+
+  bool operator==(const KeySize&) const = default;
+};
+
 /// What a kernel is made for: a program up to renaming, the tensors it takes, a machine.
 struct Key {
   std::string program;  ///< lang::canonical_text
@@ -24,6 +33,7 @@ struct Key {
   std::string target;
   /// Of code: versions of what makes and loads it outside of the build, "nvrtc 13.0, driver 13.0"; of layouts: "layouts".
   std::string tools;
+  std::vector<KeySize> sizes = {};  ///< of code: the sizes that are symbolic, by name
 
   bool operator==(const Key&) const = default;
 };
@@ -52,7 +62,7 @@ Digest digest(const Key& key);
 /// architecture.
 Digest family(const Key& key);
 
-/// "float32(3, 4), float32(4, 5) -> float32(3, 5)".
+/// "float32(3, 4), float32(4, 5) -> float32(3, 5)", and for code for ranges of sizes "float32(64, 4) -> float32(64), M from 9 to 64".
 std::string tensors_text(const Key& key);
 
 /// How far the machines of two keys of one family are apart: |log2| of the ratio of their multiprocessors, and a little for

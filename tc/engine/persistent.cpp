@@ -45,13 +45,23 @@ bool may_load(const CompileOptions& options) {
   return may_keep(options) && !options.stages.keep_text && options.stages.dump_directory.empty();
 }
 
-bool is_for(const Image& image, const std::vector<Argument>& arguments, const std::string& source) {
+/// The sizes of \p key as an image has them.
+lang::SizeRanges ranges_of(const cache::Key& key) {
+  lang::SizeRanges result;
+  for (const auto& size : key.sizes) result[size.name] = {size.least, size.most};
+  return result;
+}
+
+/// Is \p image of \p source for \p arguments and the sizes of \p key?
+bool is_for(const Image& image, const cache::Key& key, const std::vector<Argument>& arguments,
+            const std::string& source) {
   auto same = [](const Argument& a, const Argument& b) {
     return a.name == b.name && a.spec == b.spec && a.output == b.output && a.read == b.read && a.mins == b.mins &&
            a.aligned == b.aligned;
   };
-  return image.source == source &&
-         std::equal(image.arguments.begin(), image.arguments.end(), arguments.begin(), arguments.end(), same);
+  const auto telling = key.sizes.empty() ? 0 : 1;  // the last argument of code for ranges tells values of a run
+  return image.source == source && image.symbolic == ranges_of(key) && !image.told &&
+         std::equal(image.arguments.begin(), image.arguments.end() - telling, arguments.begin(), arguments.end(), same);
 }
 
 /// The executable in the cache, null for none.
@@ -62,7 +72,7 @@ std::shared_ptr<const Executable> load(const cache::Key& key, const std::string&
   if (!entry || (options.stages.verify && entry->verified_stages.empty())) return nullptr;
   try {
     auto image = Image::deserialise(entry->image);
-    if (!is_for(image, arguments, source)) return nullptr;
+    if (!is_for(image, key, arguments, source)) return nullptr;
     CompileStats stats;
     stats.from_cache = true;
     stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -102,10 +112,13 @@ cache::CodeEntry make_entry(const cache::Key& key, const std::string& source, co
 
 }  // namespace
 
-cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
-  auto key = persistent_key(function, arguments, target);
-  key.tools = machine_kind_of(target).code_tools();
+cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
+  auto key = persistent_key(function, arguments, options.target);
+  key.tools = machine_kind_of(options.target).code_tools();
   for (std::size_t i = 0; i < arguments.size(); ++i) key.tensors[i].aligned = arguments[i].aligned;
+  const auto sizes = options.symbolic.empty() ? lang::SizeMap() : bind_inputs(function, specs(arguments, false));
+  for (const auto& [name, least] : options.symbolic)
+    if (const auto most = sizes.find(name); most != sizes.end()) key.sizes.push_back({name, least, most->second});
   return key;
 }
 
@@ -163,21 +176,22 @@ std::optional<options::MappingOptions> find_whole_mapping(const Function& functi
 std::shared_ptr<const Executable> load_kept(const Function& function, const std::vector<Argument>& arguments,
                                             const CompileOptions& options) {
   if (!may_load(options)) return nullptr;
-  return load(code_key(function, arguments, options.target), lang::print(function.def), arguments, options);
+  return load(code_key(function, arguments, options), lang::print(function.def), arguments, options);
 }
 
 void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
                const Executable& executable) {
   if (!may_keep(options) || !options.cache->settings().writable || executable.image().parts > 1) return;
   if (!executable.image().calls.empty()) return;
-  auto key = code_key(function, arguments, options.target);
+  auto key = code_key(function, arguments, options);
   options.cache->put(make_entry(key, lang::print(function.def), executable, options));
 }
 
 std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Function>& function,
                                                   const std::vector<Argument>& arguments,
                                                   const CompileOptions& options) {
-  const bool is_call = choose_library_call(*inlined(function), arguments, options).call.has_value();
+  const bool is_call =
+      options.symbolic.empty() && choose_library_call(*inlined(function), arguments, options).call.has_value();
   if (!is_call)
     if (auto loaded = load_kept(*function, arguments, options)) return loaded;
   auto how = options;

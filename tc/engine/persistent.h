@@ -11,8 +11,9 @@
 /// The use of the compilation cache by compiles.
 namespace tc::engine {
 
-/// The key of its machine code, which depends on the tools that generate it (MachineKind::code_tools).
-cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
+/// The key of its machine code for options.target and ranges of the sizes options.symbolic, which depends on the tools that generate it
+/// (MachineKind::code_tools).
+cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
 
 /// The circumstances of code for \p target on this machine: its processor and threads, or the GPU nearest to the
 /// target; empty without a GPU of that architecture.

@@ -23,8 +23,8 @@ std::shared_ptr<const Executable> compile_again(const cache::CodeEntry& entry) {
   options.mapping = options::MappingOptions::parse(entry.options);
   options.stages.verify = true;
   options.partition = graph::Partition::One;
-  if (!(code_key(*function, arguments, options.target) == entry.key))
-    throw ArgumentError("its source is not that of its key");
+  for (const auto& size : entry.key.sizes) options.symbolic[size.name] = size.least;
+  if (!(code_key(*function, arguments, options) == entry.key)) throw ArgumentError("its source is not that of its key");
   return compile(function, inputs, outputs, options);
 }
 

@@ -45,6 +45,7 @@ TEST(CodeEntry, SurvivesBytes) {
   entry.build = "a build";
   entry.key.tools = "nvrtc 13.0, driver 13.0";
   entry.key.tensors[1].aligned = false;
+  entry.key.sizes = {{"K", 1, 1}, {"M", 2, 8}};
   CodeEntry read;
   ASSERT_EQ(parse(to_bytes(entry, some_secret), some_secret, read), Fault::None);
   EXPECT_EQ(read.key, entry.key);

@@ -45,6 +45,10 @@ TEST(Key, EveryPartCounts) {
       {"alignment of another", [](Key& key) { key.tensors[0].aligned = false; }, true},
       {"tools", [](Key& key) { key.tools = "nvrtc 13.0"; }, true},
       {"other tools", [](Key& key) { key.tools = "nvrtc 13.1"; }, true},
+      {"symbolic size", [](Key& key) { key.sizes = {{"M", 2, 3}}; }, true},
+      {"least size", [](Key& key) { key.sizes = {{"M", 1, 3}}; }, true},
+      {"largest size", [](Key& key) { key.sizes = {{"M", 2, 4}}; }, true},
+      {"symbolic size of another name", [](Key& key) { key.sizes = {{"N", 2, 3}}; }, true},
       {"number of tensors", [](Key& key) { key.tensors.pop_back(); }, false},
       {"order of tensors", [](Key& key) { std::swap(key.tensors[0], key.tensors[1]); }, true},
   };

@@ -184,7 +184,8 @@ CompileState start_compile(const Function& function, const std::vector<TensorSpe
   state.mapping = options.mapping.values();
   state.construct = options.mapping.construct();
   set_symbolic_sizes(state, options);
-  if (const auto nearest = nearest_mapping(function, state.arguments, options)) state.nearest = nearest->values();
+  if (options.symbolic.empty())
+    if (const auto nearest = nearest_mapping(function, state.arguments, options)) state.nearest = nearest->values();
   return state;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Shared = std::shared_ptr<const RangeGraph>;
 
-/// The graphs that were compiled last, by cache_key().
+/// The graphs that were compiled last, by cache_key() and the folder of the cache.
 class RangeGraphs {
  public:
   Shared find(const std::string& key) {
@@ -65,7 +65,8 @@ std::shared_ptr<const RangeGraph> compile_graph_for_ranges(const std::shared_ptr
                                                            const CompileOptions& options, const CompileFor& compile_for,
                                                            bool keeps) {
   const auto arguments = make_arguments(*function, inputs, {}, options);
-  const auto key = cache_key(*function, arguments, options);
+  const auto folder = options.cache ? options.cache->settings().folder : std::string();
+  const auto key = str(cache_key(*function, arguments, options), "\ncache ", folder);
   if (auto known = keeps ? range_graphs().find(key) : nullptr) return known;
   auto plan = plan_graph(function, arguments, options);
   if (!plan) return nullptr;

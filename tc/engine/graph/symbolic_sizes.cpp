@@ -44,7 +44,6 @@ std::optional<RangeProblem> range_problem(const Function& function, const std::v
   if (names.empty()) return std::nullopt;
   RangeProblem problem{{}, options, {}};
   problem.options.dynamic.clear();
-  problem.options.cache = nullptr;
   problem.options.mapping_from = MappingFrom::Given;
   for (const auto& name : names) {
     const auto range = range_around(sizes.at(name), names.size());
@@ -56,12 +55,11 @@ std::optional<RangeProblem> range_problem(const Function& function, const std::v
   return problem;
 }
 
-/// The values that code is told: symbolic \p sizes in order, then the strides of \p arguments.
-std::vector<std::int64_t> values_for(const Image& image, const lang::SizeMap& sizes,
-                                     const std::vector<Argument>& arguments) {
+/// The values that code is told: symbolic \p sizes in order, then the strides of the arguments and constants.
+std::vector<std::int64_t> values_for(const Image& image, const lang::SizeMap& sizes) {
   std::vector<std::int64_t> result;
   for (const auto& [name, range] : image.symbolic) result.push_back(sizes.at(name));
-  for (const auto& argument : arguments)
+  for (const auto& argument : image.all_arguments())
     result.insert(result.end(), argument.spec.strides.begin(), argument.spec.strides.end());
   return result;
 }
@@ -73,16 +71,27 @@ void check_in_ranges(const Image& image, const lang::SizeMap& sizes) {
                               range.max, ", not for ", sizes.at(name)));
 }
 
-/// The arguments of the code of \p image, all dense, for \p inputs of \p function.
-std::vector<Argument> arguments_for(const Image& image, const Function& function,
+/// The \p arguments of code, all dense, for \p inputs of \p function.
+std::vector<Argument> arguments_for(std::vector<Argument> arguments, const Function& function,
                                     const std::vector<TensorSpec>& inputs) {
-  auto result = image.arguments;
-  result.pop_back();
   std::map<std::string, std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < inputs.size(); ++i) shapes[function.def.params[i].name] = inputs[i].shape;
   for (const auto& output : infer_output_tensor_info(function, inputs)) shapes[output.name] = output.shape;
-  for (auto& argument : result) argument.spec = contiguous(argument.spec.dtype, shapes.at(argument.name));
-  return result;
+  for (auto& argument : arguments) argument.spec = contiguous(argument.spec.dtype, shapes.at(argument.name));
+  return arguments;
+}
+
+/// The last argument of \p image, which tells the values of a run, as its constant `told`.
+void make_constant_of_last_argument(Image& image) {
+  const auto last = std::move(image.arguments.back());
+  image.arguments.pop_back();
+  for (auto& launch : image.launches)
+    for (auto& slot : launch.slots)
+      if (const auto* argument = std::get_if<ArgumentSlot>(&slot);
+          argument && argument->index == image.arguments.size())
+        slot = ConstantSlot{image.constants.size()};
+  image.told = image.constants.size();
+  image.constants.push_back(allocate_constant(last.name, last.spec));
 }
 
 std::string text_of(const lang::SizeRanges& ranges) {
@@ -108,22 +117,35 @@ std::shared_ptr<const Executable> bind_sizes(const std::shared_ptr<const Executa
   auto image = whole->image();
   const auto sizes = bind_inputs(function, inputs);
   check_in_ranges(image, sizes);
-  auto arguments = arguments_for(image, function, inputs);
-  const auto values = values_for(image, sizes, arguments);
-  auto constant = allocate_constant(image.arguments.back().name, image.arguments.back().spec);
+  if (!image.told) make_constant_of_last_argument(image);
+  image.arguments = arguments_for(std::move(image.arguments), function, inputs);
+  const auto values = values_for(image, sizes);
+  auto& constant = image.constants[*image.told];
+  constant = allocate_constant(constant.name, constant.spec);
   std::memcpy(constant.data.get(), values.data(), values.size() * sizeof(values[0]));
-  for (auto& launch : image.launches)
-    for (auto& slot : launch.slots)
-      if (const auto* argument = std::get_if<ArgumentSlot>(&slot); argument && argument->index == arguments.size())
-        slot = ConstantSlot{image.constants.size()};
-  for (auto& argument : arguments) argument.spec = normalised(argument.spec);
+  for (auto& argument : image.arguments) argument.spec = normalised(argument.spec);
   auto stats = whole->stats();
   stats.sizes = text_of(image.symbolic);
-  image.arguments = std::move(arguments);
-  image.constants.push_back(std::move(constant));
-  image.symbolic.clear();
   return std::make_shared<Executable>(std::move(image), std::move(stats), whole->loaded());
 }
+
+std::shared_ptr<const Executable> for_inputs(const std::shared_ptr<const Executable>& executable,
+                                             const std::vector<TensorSpec>& inputs) {
+  const auto& image = executable->image();
+  if (image.symbolic.empty())
+    throw ArgumentError(str("the code of '", image.function, "' is for the sizes of its tensors alone"));
+  const auto module = define(image.source);
+  const auto& function = *module.functions.back();
+  auto all = inputs;
+  for (const auto& constant : image.constants)
+    if (constant.parameter && *constant.parameter <= all.size())
+      all.insert(all.begin() + static_cast<std::ptrdiff_t>(*constant.parameter), constant.spec);
+  if (!std::all_of(all.begin(), all.end(), is_dense))
+    throw ArgumentError(str("the code of '", image.function, "' for ranges of sizes takes dense tensors"));
+  return bind_sizes(executable, function, all);
+}
+
+std::string ranges_text(const Image& image) { return text_of(image.symbolic); }
 
 namespace {
 

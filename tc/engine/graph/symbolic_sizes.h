@@ -29,4 +29,12 @@ std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const
 std::shared_ptr<const Executable> bind_sizes(const std::shared_ptr<const Executable>& whole, const Function& function,
                                              const std::vector<TensorSpec>& inputs);
 
+/// The code of \p executable, also of one that was loaded, for other \p inputs: those of its image, with other values of the sizes that its code is
+/// for any values of. Throws ArgumentError for sizes that the code is not for, and for code without such sizes.
+std::shared_ptr<const Executable> for_inputs(const std::shared_ptr<const Executable>& executable,
+                                             const std::vector<TensorSpec>& inputs);
+
+/// The ranges that the code of \p image is for, "B from 9 to 64"; "" for fixed sizes.
+std::string ranges_text(const Image& image);
+
 }  // namespace tc::engine

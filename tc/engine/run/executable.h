@@ -105,9 +105,10 @@ struct Image {
   std::vector<library::Call> calls = {};       ///< of routines of libraries
   /// What the compile of each part states about its loops, for the checker of tc/proof: bytes of a proto::Evidence.
   std::vector<std::string> evidence = {};
-  /// Sizes and strides that are passed by the last argument, which is memory of the host: bind_sizes() makes executables of this image. Not
-  /// serialised.
+  /// The sizes that the code is for any values of. A run tells it their values, and the strides of the tensors, by the last argument, which is
+  /// memory of the host, or by the constant `told`, for tensors like the arguments: bind_sizes() makes executables of this image.
   lang::SizeRanges symbolic = {};
+  std::optional<std::size_t> told = {};  ///< place among the constants
 
   bool is_for_gpu() const {
     return !modules.empty() || (!calls.empty() && calls.front().machine == library::Machine::Cuda);

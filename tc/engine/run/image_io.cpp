@@ -13,7 +13,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGEA";
+constexpr char magic[] = "TCIMAGEB";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -182,12 +182,29 @@ bool has_operands(const library::Call& call, std::size_t count) {
                      [&](const auto& op) { return !op.operand || good(*op.operand); });
 }
 
-/// Is the last buffer of \p launch a constant with \p count numbers of a run?
-bool tells(const Launch& launch, std::size_t count, const Image& image) {
-  const auto* slot = launch.slots.empty() ? nullptr : std::get_if<ConstantSlot>(&launch.slots.back());
-  if (!slot || slot->index >= image.constants.size()) return false;
-  const auto& spec = image.constants[slot->index].spec;
+/// Does \p spec hold \p count numbers of a run?
+bool holds_numbers(const TensorSpec& spec, std::size_t count) {
   return spec.dtype == DType::Int64 && spec.element_count() >= static_cast<std::int64_t>(count);
+}
+
+/// Is the last buffer of \p launch a constant with \p count numbers of a run, or the argument that will tell them?
+bool tells(const Launch& launch, std::size_t count, const Image& image) {
+  if (launch.slots.empty()) return false;
+  if (const auto* slot = std::get_if<ConstantSlot>(&launch.slots.back()))
+    return slot->index < image.constants.size() && holds_numbers(image.constants[slot->index].spec, count);
+  const auto* slot = std::get_if<ArgumentSlot>(&launch.slots.back());
+  return slot && slot->index + 1 == image.arguments.size() && !image.symbolic.empty() && !image.told &&
+         holds_numbers(image.arguments.back().spec, count);
+}
+
+/// Are the ranges of \p image ranges, and is what tells the values in them where it has to be?
+bool has_ranges(const Image& image) {
+  if (image.symbolic.empty()) return !image.told;
+  for (const auto& [name, range] : image.symbolic)
+    if (name.empty() || range.min < 1 || range.max < range.min) return false;
+  if (!image.told) return !image.arguments.empty() && holds_numbers(image.arguments.back().spec, image.symbolic.size());
+  return *image.told < image.constants.size() && !image.constants[*image.told].parameter &&
+         holds_numbers(image.constants[*image.told].spec, image.symbolic.size());
 }
 
 /// Does \p launch name code that \p image has, and as many pointers as that asks to be aligned?
@@ -228,7 +245,7 @@ void validate(const Image& image) {
   auto count = static_cast<int>(image.arguments.size());
   bool good = true;
   for (const auto& argument : image.arguments) good = good && argument.mins.size() == argument.spec.shape.size();
-  good = good && has_order(image);
+  good = good && has_order(image) && has_ranges(image);
   for (const auto& pair : image.in_place)
     good = good && pair.input >= 0 && pair.input < count && pair.output >= 0 && pair.output < count;
   for (const auto& launch : image.launches) {
@@ -326,6 +343,13 @@ std::string Image::serialise() const {
   out.put_list(modules, [&](const cuda::DeviceCode& code) { out.put(code.serialise()); });
   out.put_list(calls, [&](const library::Call& call) { put_call(out, call); });
   out.put_list(evidence, [&](const std::string& bytes) { out.put(bytes); });
+  const std::vector<std::pair<std::string, lang::SizeRange>> ranges(symbolic.begin(), symbolic.end());
+  out.put_list(ranges, [&](const auto& range) {
+    out.put(range.first);
+    out.put(range.second.min);
+    out.put(range.second.max);
+  });
+  out.put(told ? static_cast<std::int64_t>(*told) : -1);
   ByteWriter head;
   head.put(static_cast<std::int64_t>(checksum(out.bytes().data(), out.bytes().size())));
   return std::string(magic, magic_size) + head.bytes() + out.bytes();
@@ -358,6 +382,13 @@ Image Image::deserialise(const std::string& bytes) {
   image.modules = in.list<cuda::DeviceCode>([&] { return cuda::DeviceCode::deserialise(in.text()); });
   image.calls = in.list<library::Call>([&] { return read_call(in); });
   image.evidence = in.list<std::string>([&] { return in.text(); });
+  for (auto& [name, range] : in.list<std::pair<std::string, lang::SizeRange>>([&] {
+         auto name = in.text();
+         const auto min = in.number();
+         return std::pair(name, lang::SizeRange{min, in.number()});
+       }))
+    image.symbolic[name] = range;
+  if (const auto told = in.number(); told >= 0) image.told = static_cast<std::size_t>(told);
   if (!in.at_end()) damaged();
   validate(image);
   return image;
