@@ -9,6 +9,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/graph/resolve/branch_and_bound.h"
 #include "tc/graph/resolve/minimise.h"
 #include "tc/layout/map/names.h"
 #include "test/support/expect_error.h"
@@ -273,6 +274,110 @@ TEST(Minimise, RefusesWhatIsTooEntangled) {
     for (std::size_t b = 0; b < a; ++b) problem.tables.push_back({{b, a}, std::vector<double>(16, 1)});
   EXPECT_EQ(minimise(problem).cost, 28);
   EXPECT_ERROR(minimise(problem, 1000), ResourceError, "too many cases");
+}
+
+/// Random sums over triples of 14 variables. Values are small integers, so that costs are equal exactly; some choices are not allowed.
+ChoiceProblem entangled(std::mt19937_64& random) {
+  ChoiceProblem problem{std::vector<std::size_t>(14), {}};
+  for (auto& count : problem.values) count = 1 + random() % 3;
+  for (int t = 0; t < 25; ++t) {
+    CostTable table;
+    std::size_t entries = 1;
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t variable = random() % problem.values.size();
+      if (std::find(table.variables.begin(), table.variables.end(), variable) != table.variables.end()) continue;
+      table.variables.push_back(variable);
+      entries *= problem.values[variable];
+    }
+    for (std::size_t e = 0; e < entries; ++e)
+      table.cost.push_back(e > 0 && random() % 16 == 0 ? std::numeric_limits<double>::infinity() : random() % 10);
+    problem.tables.push_back(std::move(table));
+  }
+  return problem;
+}
+
+double cost_of(const ChoiceProblem& problem, const std::vector<std::size_t>& values) {
+  double sum = 0;
+  for (const auto& table : problem.tables) {
+    std::size_t at = 0;
+    for (const auto variable : table.variables) at = at * problem.values[variable] + values[variable];
+    sum += table.cost[at];
+  }
+  return sum;
+}
+
+/// With bounds of tables of any size, a search that ends finds what elimination finds.
+TEST(BranchAndBound, IsExactWhereItEnds) {
+  std::mt19937_64 random(17);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto problem = entangled(random);
+    const auto exact = minimise(problem);
+    if (exact.cost == std::numeric_limits<double>::infinity()) continue;
+    for (const std::size_t entries : {1, 9, 100}) {
+      const auto found = minimise_within(problem, {.most_entries = 2, .bound_entries = entries});
+      EXPECT_EQ(found.cost, exact.cost) << "problem " << trial << ", bounds of " << entries;
+      EXPECT_EQ(found.bound, exact.cost);
+      EXPECT_EQ(cost_of(problem, found.values), exact.cost);
+    }
+  }
+}
+
+/// A search that is stopped says how far from the least cost it may be, and tables of more entries give closer bounds.
+TEST(BranchAndBound, BoundsTheLeastCostWhereItIsStopped) {
+  std::mt19937_64 random(18);
+  double loose = 0, close = 0, stopped = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto problem = entangled(random);
+    const auto exact = minimise(problem);
+    if (exact.cost == std::numeric_limits<double>::infinity()) continue;
+    for (const std::size_t entries : {1, 27}) {
+      const auto found = minimise_within(problem, {.most_entries = 2, .bound_entries = entries, .most_steps = 40});
+      EXPECT_GE(found.cost, exact.cost) << trial;
+      EXPECT_LE(found.bound, exact.cost) << trial;
+      EXPECT_EQ(cost_of(problem, found.values), found.cost) << trial;
+      (entries == 1 ? loose : close) += exact.cost - found.bound;
+      stopped += found.bound < found.cost;
+    }
+  }
+  EXPECT_GT(stopped, 100);
+  EXPECT_LT(close, 0.7 * loose);
+}
+
+TEST(ChooseLayouts, TooEntangledGraphsAreBounded) {
+  std::mt19937_64 random(19);
+  int bounded = 0;
+  for (int trial = 0; trial < 50; ++trial) {
+    const auto graph = random_graph(random, 12);
+    const double least = choose_layouts(graph, LayoutObjective::Shared).cost(graph);
+    const auto found =
+        choose_layouts(graph, LayoutObjective::Shared, {.most_entries = 4, .bound_entries = 1, .most_steps = 30});
+    EXPECT_GE(found.cost(graph), least) << trial;
+    if (!found.bound) continue;
+    EXPECT_LE(*found.bound, least) << trial;
+    ++bounded;
+  }
+  EXPECT_GT(bounded, 5);
+}
+
+/// Two convolutions, each with a cheapest layout of its own: forwards the first decides, backwards the second, and neither converts between
+/// them; the exact choice pays for a conversion.
+TEST(ResolveForward, TheFirstNodeDecidesAndBackwardsTheLastOne) {
+  Builder b;
+  const auto x = b.input("X", nchw, 0);
+  const auto y = b.node("first", {x}, std::nullopt), z = b.node("second", {y}, std::nullopt);
+  b.graph.tensors[z].weight = 1;
+  b.graph.nodes[0].alternatives = {{{nchw, nhwc}, 1}, {{nchw, blocked}, 3}};
+  b.graph.nodes[1].alternatives = {{{nhwc, nchw}, 4}, {{blocked, nchw}, 1}};
+  const auto forward = resolve_forward(b.graph), backward = resolve_backward(b.graph);
+  const auto best = choose_layouts(b.graph, LayoutObjective::Shared);
+  EXPECT_EQ(forward.produced[y], nhwc);
+  EXPECT_EQ(forward.cost(b.graph), 5);
+  EXPECT_TRUE(forward.conversions.empty());
+  EXPECT_EQ(backward.produced[y], blocked);
+  EXPECT_EQ(backward.cost(b.graph), 4);
+  EXPECT_TRUE(backward.conversions.empty());
+  EXPECT_EQ(best.cost(b.graph), 3);
+  EXPECT_EQ(best.conversions.size(), 1u);
 }
 
 }  // namespace

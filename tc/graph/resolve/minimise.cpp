@@ -30,7 +30,7 @@ class Elimination {
       left_.erase(smallest);
       eliminate(variable);
     }
-    Choice choice{std::vector<std::size_t>(values_.size(), 0), constant_};
+    Choice choice{std::vector<std::size_t>(values_.size(), 0), constant_, constant_};
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
       choice.values[step->variable] = step->best[entry(step->others, choice.values)];
     return choice;

@@ -18,10 +18,11 @@ struct ChoiceProblem {
   std::vector<CostTable> tables;
 };
 
-/// A value for each variable, and what they cost together.
+/// A value for each variable, what they cost together, and a number that no choice costs less than: the same for an exact choice.
 struct Choice {
   std::vector<std::size_t> values;
   double cost = 0;
+  double bound = 0;
 };
 
 /// A choice of least cost, exact: variables are eliminated one by one, that with the smallest table first (bucket

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "tc/base/contains.h"
-#include "tc/graph/resolve/minimise.h"
 
 namespace tc::graph {
 namespace {
@@ -105,6 +104,61 @@ class GreedyChoice {
   std::map<std::size_t, std::vector<Layout>> copies_;  ///< of tensors, that were made
 };
 
+/// Chooses for nodes in reverse order, each by what those behind it read.
+class BackwardChoice {
+ public:
+  explicit BackwardChoice(const LayoutGraph& graph) : graph_(graph), read_(graph.tensors.size()) {}
+
+  Choices run() {
+    Choices result(graph_.nodes.size());
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const auto& node = graph_.nodes[n];
+      if (node.has_choice()) result[n] = cheapest(node);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const auto layout = result[n] ? std::optional(node.chosen(*result[n], i)) : node.required[i];
+        if (layout) read_[node.inputs[i]].push_back(*layout);
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::size_t cheapest(const LayoutNode& node) const {
+    const auto count = node.alternatives.empty() ? node.candidates.size() : node.alternatives.size();
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < count; ++c)
+      if (cost(node, c) < cost(node, best)) best = c;
+    return best;
+  }
+  double cost(const LayoutNode& node, std::size_t choice) const {
+    double sum = node.alternatives.empty() ? 0 : node.alternatives[choice].cost;
+    for (std::size_t o = 0; o < node.outputs.size(); ++o)
+      for (const auto& layout : read_[node.outputs[o]])
+        if (layout != node.chosen(choice, node.inputs.size() + o)) sum += graph_.tensors[node.outputs[o]].weight;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto& tensor = graph_.tensors[node.inputs[i]];
+      if (!tensor.producer && tensor.given != node.chosen(choice, i)) sum += tensor.weight;
+    }
+    return sum;
+  }
+
+  const LayoutGraph& graph_;
+  std::vector<std::vector<Layout>> read_;  ///< the layouts that nodes behind read tensors in
+};
+
+/// \p graph, where a conversion costs more than all nodes.
+LayoutGraph with_dear_conversions(LayoutGraph graph) {
+  double all = 1;
+  for (const auto& node : graph.nodes) {
+    double most = 0;
+    for (const auto& alternative : node.alternatives) most = std::max(most, alternative.cost);
+    all += most;
+  }
+  for (auto& tensor : graph.tensors)
+    if (tensor.weight > 0) tensor.weight = all;
+  return graph;
+}
+
 /// The layout of an operand as a function of a choice: that of value v of `variable` is number `layouts`[v].
 struct ChosenLayout {
   std::size_t variable = 0;
@@ -121,8 +175,9 @@ class LayoutProblem {
     for (std::size_t t = 0; t < graph.tensors.size(); ++t) add_tensor(t, consumers[t]);
   }
 
-  Choices solve() const {
-    const Choice choice = minimise(problem_);
+  Choice solve(const SearchLimits& limits) const { return minimise_within(problem_, limits); }
+  /// What \p choice says of nodes.
+  Choices of_nodes(const Choice& choice) const {
     Choices result(graph_.nodes.size());
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
       if (graph_.nodes[n].has_choice()) result[n] = choice.values[variable_of_[n]];
@@ -271,14 +326,27 @@ LayoutResolution hoist_conversions(const LayoutGraph& graph, LayoutResolution re
   return resolution;
 }
 
-LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective objective) {
-  LayoutResolution result = resolve(graph, LayoutProblem(graph, objective).solve());
+LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective objective, const SearchLimits& limits) {
+  const LayoutProblem problem(graph, objective);
+  const auto choice = problem.solve(limits);
+  LayoutResolution result = resolve(graph, problem.of_nodes(choice));
+  if (choice.bound < choice.cost) result.bound = choice.bound;
   if (objective == LayoutObjective::Shared) result = hoist_conversions(graph, std::move(result), Hoisting::Common);
   return result;
 }
 
 LayoutResolution resolve_greedily(const LayoutGraph& graph) {
   return hoist_conversions(graph, resolve(graph, GreedyChoice(graph).run()), Hoisting::Common);
+}
+
+LayoutResolution resolve_forward(const LayoutGraph& graph) {
+  const auto dear = with_dear_conversions(graph);
+  return hoist_conversions(graph, resolve(graph, GreedyChoice(dear).run()), Hoisting::Common);
+}
+
+LayoutResolution resolve_backward(const LayoutGraph& graph) {
+  const auto dear = with_dear_conversions(graph);
+  return hoist_conversions(graph, resolve(graph, BackwardChoice(dear).run()), Hoisting::Common);
 }
 
 }  // namespace tc::graph

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/graph/resolve/branch_and_bound.h"
 #include "tc/layout/map/layout.h"
 
 /// Which layout each tensor of a graph has, and where it is converted: resolution and optimisation after VTensor (the
@@ -67,6 +68,8 @@ struct LayoutResolution {
   std::vector<LayoutConversion> conversions;
   std::vector<std::optional<std::size_t>>
       choices;  ///< of each node that has any: the number of its candidate, or alternative
+  /// What no choice costs less than, if the choice may not be the cheapest one: branch_and_bound.h.
+  std::optional<double> bound = {};
 
   /// The weights of all conversions, and the costs of the alternatives that were chosen.
   double cost(const LayoutGraph& graph) const;
@@ -91,14 +94,21 @@ enum class LayoutObjective {
   Edges,   ///< a conversion for each input in another layout, as in the paper
   Shared,  ///< a conversion for each layout that a tensor is asked for
 };
-/// The resolution of \p graph in which nodes with candidates or alternatives take those of least cost, exactly. Conversions are one an
-/// input for Edges, shared for Shared. Throws ResourceError for graphs whose nodes with choices are too entangled.
-LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective objective);
+/// The resolution of \p graph in which nodes with candidates or alternatives take those of least cost. Conversions are one an
+/// input for Edges, shared for Shared. Exact for graphs whose nodes with choices are not too entangled for \p limits; for others a search
+/// stops after its steps, and LayoutResolution::bound is set.
+LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective objective, const SearchLimits& limits = {});
 
 /// What a program that runs node by node chooses, which does not know those that follow (VTensor, section 7.1): each node takes
 /// the candidate or alternative that costs least where its inputs lie, the first of equal ones; a conversion that was made once
 /// is there for later nodes. What is chosen for a node does not depend on nodes behind it; it never costs less than choose_layouts()
 /// for Shared.
 LayoutResolution resolve_greedily(const LayoutGraph& graph);
+
+/// The propagation of one operator's layout to the next, forwards (ALT's FP): in order, each node takes the cheapest alternative that reads its
+/// inputs as they are produced, whatever that costs it, and a conversion only if it has none. Constants lie as they are liked.
+LayoutResolution resolve_forward(const LayoutGraph& graph);
+/// The same backwards (ALT's BP): from the last node on, each takes the cheapest alternative that gives its results as they are read.
+LayoutResolution resolve_backward(const LayoutGraph& graph);
 
 }  // namespace tc::graph
