@@ -61,6 +61,7 @@ MODELS = {
     "mobilenet_v2": lambda n: (networks.mobilenet_v2(), images(n)),
     "efficientnet_b0": lambda n: (networks.efficientnet_b0(), images(n)),
     "vit_tiny": lambda n: (networks.VisionTransformer(layers=12), images(n)),
+    "bert_tiny": lambda n: (networks.Encoder(width=128, heads=2, layers=2), ids(n)),
     "bert_base": lambda n: (networks.Encoder(), ids(n)),
     "gpt2_small": lambda n: (networks.Decoder(50257, 768, 12, 12, 1024), ids(n)),
     "unet": lambda n: (networks.Unet(32), images(n, 128)),
@@ -70,7 +71,7 @@ MODELS = {
 }
 
 
-LAYOUT_MODES = ("off", "constants", "resolve", "fold")
+LAYOUT_MODES = ("off", "constants", "resolve", "fold", "adjacent", "forward", "backward")
 
 
 def make(name, batch):

@@ -5,7 +5,6 @@
 
 #include "tc/base/cancellation.h"
 #include "tc/base/contains.h"
-#include "tc/base/error.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/lay_out.h"
 #include "tc/layout/map/layout_map.h"
@@ -42,14 +41,10 @@ class GraphLayoutChoice {
 
  private:
   bool has_choice(std::size_t n) const { return !fixed_.count(n) && !lang::has_loops(graph_.nodes[n].def->def); }
-  /// With conversions that are shared, or where the graph is too entangled for that, each counted for itself.
   LayoutResolution chosen() const {
-    try {
-      return choose_layouts(result_.problem, LayoutObjective::Shared);
-    } catch (const ResourceError&) {
-      return hoist_conversions(result_.problem, choose_layouts(result_.problem, LayoutObjective::Edges),
-                               Hoisting::Common);
-    }
+    if (options_.mode == LayoutMode::Forward) return resolve_forward(result_.problem);
+    if (options_.mode == LayoutMode::Backward) return resolve_backward(result_.problem);
+    return choose_layouts(result_.problem, LayoutObjective::Shared);
   }
 
   double seconds_as_chosen() const {
@@ -71,7 +66,7 @@ class GraphLayoutChoice {
   }
 
   std::vector<OperandLayouts> alternatives_of(const Node& node) const {
-    AlternativeOptions how{options_.block, {}, options_.mixed, options_.constants_alone};
+    AlternativeOptions how{options_.block, {}, options_.mode != LayoutMode::Resolve, options_.constants_alone};
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (constants_.count(node.inputs[i])) how.constants.insert(i);
     const auto more = options_.more && !options_.constants_alone ? options_.more(node) : std::vector<OperandLayouts>();
@@ -142,12 +137,19 @@ class GraphLayoutChoice {
     std::vector<LayoutAlternative> found;
     for (auto& layouts : alternatives_of(node)) {
       if (!is_plain(layouts) && !contains(wanted_, layouts.back())) continue;
+      if (options_.mode == LayoutMode::Adjacent && passes_on(layouts)) continue;
       double cost = 0;
       for (std::size_t i = 0; i < node.inputs.size(); ++i)
         if (layouts[i] != layouts.back() && has_dims_of_result(node, i)) cost += conversion_seconds(node.inputs[i]);
       found.push_back({std::move(layouts), cost});
     }
     if (found.size() > 1) result_.problem.nodes[n].alternatives = std::move(found);
+  }
+
+  /// Is the result in a layout, and an input, too?
+  static bool passes_on(const OperandLayouts& layouts) {
+    return !layouts.back().is_identity() &&
+           std::any_of(layouts.begin(), layouts.end() - 1, [](const Layout& layout) { return !layout.is_identity(); });
   }
 
   bool has_dims_of_result(const Node& node, std::size_t input) const {

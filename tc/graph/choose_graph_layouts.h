@@ -8,14 +8,16 @@
 
 #include "tc/graph/graph.h"
 #include "tc/graph/layout_alternatives.h"
+#include "tc/graph/options/layout_mode.h"
 #include "tc/graph/resolve/resolve_layouts.h"
 
 namespace tc::graph {
 
 /// What choose_graph_layouts() obeys, and whom it asks for prices.
 struct GraphLayoutOptions {
-  std::int64_t block = 16;               ///< as AlternativeOptions
-  bool mixed = false;                    ///< conversions may be folded into the accesses of nodes
+  std::int64_t block = 16;  ///< as AlternativeOptions
+  /// How layouts are chosen: Resolve; Fold, Adjacent, Forward and Backward, in which conversions may be folded into the accesses of nodes.
+  LayoutMode mode = LayoutMode::Resolve;
   bool constants_alone = false;          ///< tensors that a run computes stay as they are
   double least_gain = 1;                 ///< a node must be so many times as cheap in layouts to take them
   double least_constant_gain = 1;        ///< the same of layouts of constants alone
@@ -41,9 +43,9 @@ struct GraphLayouts {
 };
 
 /// The layouts of least cost for \p graph: nodes that reduce are asked for what each of their alternatives costs; nodes
-/// that do not cost the same in all, but for what they convert, and take those layouts that others ask for. Exact, sharing conversions (choose_layouts);
-/// where that is too entangled, as if none were shared. Inputs come and results go as they are. Nothing runs. Throws
-/// ResourceError as choose_layouts where that is, too.
+/// that do not cost the same in all, but for what they convert, and take those layouts that others ask for. Sharing conversions
+/// (choose_layouts), exact where the graph is not too entangled; else resolution.bound says how far from the least cost it may be. With
+/// Forward and Backward node by node (resolve_forward, resolve_backward). Inputs come and results go as they are. Nothing runs.
 GraphLayouts choose_graph_layouts(const Graph& graph, const GraphLayoutOptions& options);
 
 }  // namespace tc::graph

@@ -82,10 +82,10 @@ std::pair<std::vector<float>, std::vector<float>> interpreted(const Function& fu
 }
 
 /// Prices without a meaning, the same for the same question.
-graph::GraphLayoutOptions random_prices(std::uint64_t seed, bool mixed) {
+graph::GraphLayoutOptions random_prices(std::uint64_t seed, graph::LayoutMode mode) {
   graph::GraphLayoutOptions options;
   options.block = 4;
-  options.mixed = mixed;
+  options.mode = mode;
   options.constants = {"K", "P"};
   options.seconds = [seed](const graph::Node& node, const graph::OperandLayouts& layouts) {
     std::string text = str(seed, node.callee);
@@ -95,6 +95,9 @@ graph::GraphLayoutOptions random_prices(std::uint64_t seed, bool mixed) {
   options.conversion_seconds = [](const graph::Tensor&) { return 1.0; };
   return options;
 }
+
+constexpr graph::LayoutMode ablated[] = {graph::LayoutMode::Adjacent, graph::LayoutMode::Forward,
+                                         graph::LayoutMode::Backward};
 
 /// TC_LAYOUT_GRAPHS networks from TC_LAYOUT_FIRST on.
 TEST(GraphLayouts, RandomNetworksInRandomLayoutsComputeTheSame) {
@@ -108,13 +111,16 @@ TEST(GraphLayouts, RandomNetworksInRandomLayoutsComputeTheSame) {
     const auto function = define(text).functions.back();
     Inputs inputs;
     const auto graph = graph::bind(function->defs, "main", inputs.specs()).value();
-    const auto chosen = graph::choose_graph_layouts(graph, random_prices(seed, seed % 2 == 0));
-    const auto made = graph::lay_out(graph, chosen.resolution);
-    placed += made.placed.size();
-    converted += made.conversions.size();
-    EXPECT_EQ(interpreted(*function, made.graph, inputs), interpreted(*function, graph, inputs));
-    const auto again = define(to_text(made.graph)).functions.back();
-    EXPECT_EQ(again->name(), "main") << "the graph prints as TC";
+    const auto wanted = interpreted(*function, graph, inputs);
+    for (const auto mode : {seed % 2 == 0 ? graph::LayoutMode::Fold : graph::LayoutMode::Resolve, ablated[seed % 3]}) {
+      const auto chosen = graph::choose_graph_layouts(graph, random_prices(seed, mode));
+      const auto made = graph::lay_out(graph, chosen.resolution);
+      placed += made.placed.size();
+      converted += made.conversions.size();
+      EXPECT_EQ(interpreted(*function, made.graph, inputs), wanted) << to_string(mode);
+      const auto again = define(to_text(made.graph)).functions.back();
+      EXPECT_EQ(again->name(), "main") << "the graph prints as TC";
+    }
   }
   EXPECT_GT(placed, 2 * count);
   EXPECT_GT(converted, count);
@@ -126,7 +132,7 @@ TEST(GraphLayouts, ACompileTellsWhatItChoseAndComputesTheSame) {
   Inputs inputs;
   Floats y({1, 8, 6, 6}), v({1, 8, 6, 6}), y2({1, 8, 6, 6}), v2({1, 8, 6, 6});
   compile(function, inputs.specs(), {}, checked())->run(inputs.views(), std::vector<TensorView>{y, v});
-  for (const auto mode : {graph::LayoutMode::Resolve, graph::LayoutMode::Fold}) {
+  for (const auto mode : {graph::LayoutMode::Resolve, graph::LayoutMode::Fold, graph::LayoutMode::Adjacent}) {
     auto options = checked();
     options.layouts = mode;
     const auto executable = compile(function, inputs.specs(), {}, options);
@@ -135,7 +141,7 @@ TEST(GraphLayouts, ACompileTellsWhatItChoseAndComputesTheSame) {
     EXPECT_EQ(v.values, v2.values);
     EXPECT_EQ(executable->stats().layouts.empty(), executable->stats().graph.empty());
   }
-  EXPECT_ERROR(graph::parse_layout_mode("on"), OptionsError, "'off', 'constants', 'resolve' or 'fold'");
+  EXPECT_ERROR(graph::parse_layout_mode("on"), OptionsError, "'off', 'constants', 'resolve', 'fold', 'adjacent'");
 }
 
 TEST(GraphLayouts, ConstantsAreConvertedByTheCompile) {

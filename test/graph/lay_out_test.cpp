@@ -70,7 +70,7 @@ TEST(LayOut, NodesThatNobodyPricesStay) {
 
 TEST(LayOut, FoldedConversionsAreAccessesOfTheNodesBesideThem) {
   auto options = likes_blocks(1);
-  options.mixed = true;
+  options.mode = LayoutMode::Fold;
   options.seconds = [](const Node&, const OperandLayouts& layouts) {
     return layouts[1] == named_layout("OIhw16i16o") ? 1.0 : 4.0;
   };
@@ -88,7 +88,7 @@ TEST(LayOut, ElementWiseNodesThatConvertCostWhatConversionsDo) {
       {{1, 16, 8, 8}, {16, 16, 3, 3}});
   for (const double conversion : {1.0, 4.0}) {
     auto options = likes_blocks(conversion);
-    options.mixed = true;
+    options.mode = LayoutMode::Fold;
     const auto chosen = choose_graph_layouts(graph, options);
     EXPECT_EQ(chosen.seconds, conversion == 1 ? 2 : 4) << conversion;
   }
@@ -106,7 +106,7 @@ TEST(LayOut, ConvolutionsChooseEachForItself) {
       {{1, 16, 8, 8}, {16, 16, 3, 3}, {16, 16, 3, 3}});
   for (const bool mixed : {false, true}) {
     auto options = likes_blocks(1);
-    options.mixed = mixed;
+    options.mode = mixed ? LayoutMode::Fold : LayoutMode::Resolve;
     options.seconds = [&](const Node& node, const OperandLayouts& layouts) {
       const auto& liked = graph.tensors[node.inputs[1]].name == "K" ? "NCHW16c" : "NHWC";
       const bool all = layouts.front() == named_layout(liked) && layouts.back() == named_layout(liked);
@@ -117,6 +117,24 @@ TEST(LayOut, ConvolutionsChooseEachForItself) {
     const auto made = lay_out(graph, chosen.resolution);
     EXPECT_EQ(made.conversions.size(), 5u) << "K and L among them";
   }
+}
+
+/// The switches of ALT's ablation, for a convolution, an activation and a convolution. Blocks save 3 each, a conversion costs 1. Convolutions that
+/// read plain images convert as they read. Adjacent: the activation converts, too; Fold: it runs in blocks.
+TEST(LayOut, AdjacentNodesPassNoLayoutOn) {
+  const auto graph = net_graph();
+  auto options = likes_blocks(1);
+  const auto activation = [&] {
+    const auto chosen = choose_graph_layouts(graph, options);
+    const auto& required = chosen.resolution.required[1];
+    return std::pair(chosen.seconds, !required[0].is_identity() &&
+                                         !chosen.resolution.produced[graph.nodes[1].outputs[0]].is_identity());
+  };
+  EXPECT_EQ(activation(), std::pair(4.0, true));
+  options.mode = LayoutMode::Adjacent;
+  EXPECT_EQ(activation(), std::pair(4.0, false)) << "both convolutions, the activation, the result";
+  options.mode = LayoutMode::Fold;
+  EXPECT_EQ(activation(), std::pair(3.0, true)) << "both convolutions, the result";
 }
 
 /// Blocks of all channels of images of one element are the plain memory: only weights are converted.

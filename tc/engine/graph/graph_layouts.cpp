@@ -202,10 +202,15 @@ std::vector<std::string> decisions_of(const graph::Graph& before, const graph::L
                           microseconds(chosen.problem.tensors[tensor].weight), " (model)"));
   lines.push_back(str("nodes without layouts ", microseconds(chosen.plain_seconds), ", with them and conversions ",
                       microseconds(chosen.seconds), " (model)"));
+  if (const auto bound = chosen.resolution.bound) {
+    const double cost = chosen.resolution.cost(chosen.problem);
+    lines.push_back(str("at most ", std::round(1000 * (cost - *bound) / std::max(*bound, 1e-12)) / 10,
+                        " % more than the least cost (the search for layouts ended after its steps)"));
+  }
   return lines;
 }
 
-/// Nothing where no exact choice is possible in the room that there is, or what was chosen is not proved in it.
+/// Nothing where no choice is found in the steps that there are, or what was chosen is not proved in its quota.
 std::optional<LaidOutPlan> laid_out(const graph::Graph& graph, const graph::GraphLayoutOptions& how) {
   try {
     const auto chosen = graph::choose_graph_layouts(graph, how);
@@ -219,13 +224,18 @@ std::optional<LaidOutPlan> laid_out(const graph::Graph& graph, const graph::Grap
   }
 }
 
+/// What is left of Measured where nothing can be measured are constants.
+bool constants_alone(graph::LayoutMode mode) {
+  return mode == graph::LayoutMode::Constants || mode == graph::LayoutMode::Measured;
+}
+
 graph::GraphLayoutOptions options_of(const CompileOptions& options, LayoutPrices& prices) {
   graph::GraphLayoutOptions how;
   how.block = block_of(options.target);
   how.least_gain = least_layout_gain;
   how.least_constant_gain = least_constant_layout_gain;
-  how.constants_alone = options.layouts == graph::LayoutMode::Constants;
-  how.mixed = options.layouts == graph::LayoutMode::Fold;
+  how.constants_alone = constants_alone(options.layouts);
+  how.mode = options.layouts;
   for (const auto& constant : options.constants) how.constants.insert(constant.name);
   how.seconds = [&prices](const graph::Node& node, const graph::OperandLayouts& layouts) {
     return prices.of_node(node, layouts);
@@ -253,8 +263,7 @@ std::int64_t block_of(const Target& target) {
 }
 
 bool chooses_layouts(const CompileOptions& options) {
-  return options.layouts == graph::LayoutMode::Constants ? !options.constants.empty()
-                                                         : options.layouts != graph::LayoutMode::Off;
+  return constants_alone(options.layouts) ? !options.constants.empty() : options.layouts != graph::LayoutMode::Off;
 }
 
 std::optional<LaidOutPlan> choose_layouts(const graph::Graph& graph, const CompileOptions& options) {

@@ -14,7 +14,7 @@ namespace tc::engine {
 
 /// A node uses a layout if the model predicts at least this gain, because the model distinguishes the layouts of a
 /// convolution no better than that: benchmarks/layouts.py --guideline.
-constexpr double least_layout_gain = 1.3;
+constexpr double least_layout_gain = 1;
 
 /// The same for layouts of constants alone, which save copies and cost nothing.
 constexpr double least_constant_layout_gain = 1.005;

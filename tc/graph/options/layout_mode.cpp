@@ -8,7 +8,8 @@
 namespace tc::graph {
 namespace {
 
-constexpr std::array<std::string_view, 4> mode_names{"off", "constants", "resolve", "fold"};
+constexpr std::array<std::string_view, 8> mode_names{"off",      "constants", "resolve",  "fold",
+                                                     "adjacent", "forward",   "backward", "measured"};
 
 }  // namespace
 
@@ -17,7 +18,10 @@ std::string to_string(LayoutMode mode) { return std::string(mode_names.at(static
 LayoutMode parse_layout_mode(std::string_view text) {
   for (std::size_t i = 0; i < mode_names.size(); ++i)
     if (mode_names[i] == text) return static_cast<LayoutMode>(i);
-  throw OptionsError(str("layouts of a graph are 'off', 'constants', 'resolve' or 'fold', not '", text, "'"));
+  throw OptionsError(
+      str("layouts of a graph are 'off', 'constants', 'resolve', 'fold', 'adjacent', 'forward', 'backward' or "
+          "'measured', not '",
+          text, "'"));
 }
 
 }  // namespace tc::graph
