@@ -51,14 +51,14 @@ def _compiler_of(kind, compiler, recording, tensors=()):
     return compile_it
 
 
-_OF_COMPILE = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "fold_scales")
+_OF_COMPILE = ("target", "options", "cache", "libraries", "layouts", "derive", "time_limit", "memory_limit", "fold_scales")
 _OWN = ("freeze", "specialise_seconds", "cuda_graphs")
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
     """The backend "tc" of torch.compile.
 
-    `options` are those of `tc.compile`: target, options, cache, libraries, layouts, time_limit, memory_limit; and "freeze": in inference,
+    `options` are those of `tc.compile`: target, options, cache, libraries, layouts, derive, time_limit, memory_limit; and "freeze": in inference,
     parameters are constants, "fold_scales" (then on): with norms folded into weights; "specialise_seconds": how long a graph with
     symbolic sizes is compiled for the sizes that it meets, see docs/models.md; "cuda_graphs": on a GPU, calls are recorded and replayed, which
     the mode "reduce-overhead" means too.

@@ -118,6 +118,33 @@ def test_a_wrong_value_of_an_option_is_an_error(wrong):
     assert not tct.reports()
 
 
+def test_derivations_are_an_option():
+    torch.manual_seed(0)
+    model = torch.nn.ConvTranspose2d(64, 32, 4, 2, 1).eval()
+    x = torch.randn(1, 64, 8, 8)
+    derived = []
+    for depth in (0, 1):
+        torch._dynamo.reset()
+        with torch.no_grad():
+            torch.testing.assert_close(torch.compile(model, backend="tc", options={"derive": depth})(x), model(x), rtol=1e-4, atol=1e-4)
+        derived.append([node["rules"] for executable in tct.reports()[-1].executables for node in executable.stats["derived"]])
+    assert derived[0] == [] and derived[1], "the sum of products and its windows are fused"
+
+
+@pytest.mark.parametrize("layouts", ["adjacent", "forward", "backward", "resolve", "measured"])
+def test_layouts_of_a_model_change_no_bits(layouts):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Conv2d(16, 32, 3), torch.nn.ReLU(), torch.nn.Conv2d(32, 16, 3), torch.nn.MaxPool2d(2)).eval()
+    for parameter in model.parameters():
+        parameter.data = torch.randint(-2, 3, parameter.shape).float()
+    x = torch.randint(-2, 3, (1, 16, 18, 18)).float()
+    fast = torch.compile(model, backend="tc", options={"layouts": layouts, "freeze": True, "cache": False})
+    with torch.no_grad():
+        assert torch.equal(fast(x), model(x))
+    (executable,) = tct.reports()[-1].executables
+    assert bool(executable.stats["finalists"]) == (layouts == "measured")
+
+
 class Refusing(Compiler):
     """Refuses parts whose text holds a word."""
 
