@@ -1,19 +1,21 @@
 """Products and convolutions: the compiler's own code, oneDNN's routines and OpenBLAS's, measured in turns.
 
     python benchmarks/libraries.py [--threads 1] [--rounds 30] [--only conv]
-    python benchmarks/libraries.py --models resnet18,resnet50,mobilenet_v2 [--batch 1] [--libraries onednn]
+    python benchmarks/libraries.py --models resnet18,resnet50,mobilenet_v2 [--batch 1]
 
 Prints a row a case: microseconds, the least of the rounds' medians, and which routine was called. Each library must give what own code
 gives, up to rounding.
 
-With `--models`, a row a model: milliseconds of a call by own code and by the library, the latter without layouts ("constants", only
-weights are converted) and in the layouts that its routines ask for ("resolve"), in turns; and the copies that oneDNN makes inside its
-routines in one call, counted in its log in a process of their own.
+With `--models`, a row a way to compile a model, `libraries` and `layouts`: milliseconds of a call, in turns, quartiles in brackets (in one thread of its
+processor time, which other work on the machine disturbs less); the speed
+relative to the first way, by the median of the quotients of each round; and the copies that oneDNN makes inside its routines in one call, of
+all primitives, and their share of its time, from its log in a process of their own (`DNNL_VERBOSE=1`). `--ways` gives other ways.
 """
 
 import argparse
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import time
@@ -78,7 +80,7 @@ def measure(text, shapes, libraries, rounds):
     return {name: (best[name], [call.split(" ")[0] for call in f.stats["library_calls"]]) for name, f in found.items()}
 
 
-LAYOUTS = ("constants", "resolve")
+WAYS = "none+constants,onednn+constants,onednn+resolve,measured+measured"
 
 
 def compiled(name, batch, library, layouts):
@@ -107,28 +109,43 @@ def one_call(name, batch, library, layouts):
 
 
 def copies(name, batch, library, layouts):
-    """The reorders that oneDNN runs in a call, and all its primitives."""
+    """The reorders that oneDNN runs in a call, all its primitives, and the milliseconds of both."""
     command = [sys.executable, __file__, "--one-call", name, str(batch), library, layouts]
     log = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "DNNL_VERBOSE": "1"}).stdout
     lines = [line for line in log.split("call begins")[1].split("call ends")[0].splitlines() if ",exec," in line]
-    return sum(",reorder," in line for line in lines), len(lines)
+    reorders = [line for line in lines if ",reorder," in line]
+    milliseconds = [sum(float(line.rsplit(",", 1)[1]) for line in some) for some in (reorders, lines)]
+    return len(reorders), len(lines), *milliseconds
 
 
-def measure_model(name, batch, library, rounds):
-    ways = [("none", "constants"), *((library, layouts) for layouts in LAYOUTS)]
-    made = [compiled(name, batch, *way) for way in ways]
+def decision():
+    """What a compile that measured finalists has chosen."""
+    lines = [line for report in tc.torch.reports()[-1:] for f in report.executables for line in f.stats["finalists"]]
+    return "; ".join(line for line in lines if "chosen" in line)
+
+
+def measure_model(name, batch, ways, rounds):
+    made, decisions = [], []
+    for way in ways:
+        made.append(compiled(name, batch, *way))
+        decisions.append(decision())
     times = [[] for _ in ways]
+    clock = time.thread_time if tc.get_num_threads() == 1 else time.perf_counter
     with torch.no_grad():
         for _ in range(rounds):
             for (f, inputs, _), own in zip(made, times):
                 f(*inputs)
-                begin = time.perf_counter()
+                begin = clock()
                 f(*inputs)
-                own.append(time.perf_counter() - begin)
-    counts = [copies(name, batch, library, layouts) for layouts in LAYOUTS]
-    cells = [f"{sorted(own)[len(own) // 2] * 1e3:9.2f} ms ({first:5.1f} s)" for own, (_, _, first) in zip(times, made)]
-    print(f"{name:18}{batch:4}" + "".join(f"{cell:>24}" for cell in cells)
-          + "".join(f"{f'{reorders} of {primitives}':>16}" for reorders, primitives in counts), flush=True)
+                own.append((clock() - begin) * 1e3)
+    for way, own, (_, _, first), chosen in zip(ways, times, made, decisions):
+        low, median, high = statistics.quantiles(own, n=4)
+        speed = statistics.median(a / b for a, b in zip(times[0], own))
+        log = ""
+        if way[0] != "none":
+            reorders, primitives, copying, computing = copies(name, batch, *way)
+            log = f"{reorders} of {primitives}, {copying:.1f} of {computing:.1f} ms" if primitives else "none"
+        print(f"| {name} | {way[0]} | {way[1]} | {median:.2f} ({low:.2f} to {high:.2f}) | {speed:.3f} | {log} | {first:.1f} | {chosen} |", flush=True)
 
 
 def main():
@@ -138,7 +155,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--models", default="")
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--libraries", default="onednn")
+    parser.add_argument("--ways", default=WAYS)
     parser.add_argument("--one-call", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     tc.set_num_threads(given.threads)
@@ -148,11 +165,12 @@ def main():
         return one_call(name, int(batch), library, layouts)
     torch.set_num_threads(given.threads)
     if given.models:
-        print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}; milliseconds of a call (seconds of the first); copies of primitives")
-        heads = ["own code", *(f"{given.libraries} {layouts}" for layouts in LAYOUTS)]
-        print(f"{'model':18}{'n':>4}" + "".join(f"{head:>24}" for head in heads) + "".join(f"{layouts:>16}" for layouts in LAYOUTS))
+        print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}; batch {given.batch}; {given.rounds} rounds\n")
+        print("| model | libraries | layouts | ms | speed | copies of primitives | seconds of the first call | finalists |")
+        print("|---|---|---|---|---|---|---|---|")
+        ways = [tuple(way.split("+")) for way in given.ways.split(",")]
         for name in given.models.split(","):
-            measure_model(name, given.batch, given.libraries, given.rounds)
+            measure_model(name, given.batch, ways, given.rounds)
         return
     libraries = ["none", "onednn:finite", "openblas"]
     print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}; microseconds")

@@ -105,6 +105,7 @@ py::dict stats(const Callable& callable) {
   result["layouts"] = stats.layouts;
   result["sizes"] = stats.sizes;
   result["derived"] = derived_nodes(stats);
+  result["finalists"] = stats.finalists;
   result["folded_scales"] = stats.folded_scales;
   result["graph"] = stats.graph;
   result["from_cache"] = stats.from_cache;

@@ -99,7 +99,7 @@ def define(
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
     A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition`,
-    `libraries`, `layouts` ("off", "constants", "resolve" or "fold"), `derive` and `dynamic` say how its defs are compiled when they are called; see `compile`.
+    `libraries`, `layouts` (a word, as for `compile`), `derive` and `dynamic` say how its defs are compiled when they are called; see `compile`.
     """
     how = Options(target, options, cache, partition, libraries, layouts or None, derive, dynamic=dynamic)
     return Module(_text_of(text), name, how)
@@ -163,14 +163,15 @@ def compile(
     weights, which changes the rounding; `stats["folded_scales"]` counts them. See docs/graphs.md.
 
     `libraries` allows routines that compute the same to replace compiled code: "none", the name of a library
-    ("openblas", "onednn"), or "auto" for the cheapest of all; with the suffix ":finite" ("onednn:finite") also routines that compute the
-    same for finite values only. `stats["library_calls"]` lists them. See docs/libraries.md.
+    ("openblas", "onednn"), or "auto" for the cheapest of all, or "measured" for the fastest of own code and each library, measured in turns (`stats["finalists"]`);
+    with the suffix ":finite" ("onednn:finite") also routines that compute the same for finite values only. `stats["library_calls"]` lists them.
+    See docs/libraries.md.
 
     `layouts` maps names of parameters, returns and temporaries to a `tc.layout` or its text ("NHWC",
     "split(1, 16)"). `tensors` have the logical shapes of the def, whereas the executable takes and returns tensors of the physical shapes;
     torch and NumPy tensors with the strides of a permuted layout (channels_last) are accepted as they are. A word chooses the layouts of
-    tensors between the nodes of the def: "off", "constants", "resolve" or "fold"; `stats["layouts"]` lists them. The default is
-    "resolve" if `libraries` names a library, otherwise "constants". "tuned": the layouts of the cache, which `autotune(..., layouts=True)` found for
+    tensors between the nodes of the def: "off", "constants", "resolve", "fold", "adjacent", "forward", "backward" or "measured"; `stats["layouts"]` lists them.
+    The default is "resolve" if `libraries` names a library, "measured" if it is "measured", otherwise "constants". "tuned": the layouts of the cache, which `autotune(..., layouts=True)` found for
     tensors like these, as if they were given; OptionsError if it has none. See docs/layouts.md.
 
     `derive` is the largest number of rules applied to each node to find a cheaper equivalent program; `stats["derived"]` lists the

@@ -283,6 +283,8 @@ class Executable(_core.Executable):
     def _graph_texts(self):
         """What layouts and derivation made of the graph, and why."""
         stats = self.stats
+        if stats["finalists"]:
+            yield "## finalists\n" + "\n".join(stats["finalists"])
         if stats["layouts"]:
             yield "## layouts\n" + "\n".join(stats["layouts"])
         if stats["derived"]:

@@ -65,6 +65,8 @@ def _cache(cache: AnyCache) -> Dict[str, Any]:
 
 def _layouts_for(libraries: str) -> str:
     """The layouts of tensors between nodes: a library that is asked for by name gets those that it would copy to else."""
+    if str(libraries).split(":")[0] == "measured":
+        return "measured"
     return "constants" if str(libraries).split(":")[0] in ("none", "auto") else "resolve"
 
 

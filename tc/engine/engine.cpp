@@ -11,6 +11,7 @@
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/define/generic.h"
 #include "tc/engine/graph/compile_graph.h"
+#include "tc/engine/graph/finalists.h"
 #include "tc/engine/graph/symbolic_sizes.h"
 #include "tc/engine/persistent.h"
 
@@ -210,6 +211,33 @@ ExecutableCache::Entry compile_dynamic(ExecutableCache& cache, const std::shared
                    make);
 }
 
+/// compile_cached() of \p options without finalists: with its constants bound.
+ExecutableCache::Entry compile_bound_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
+                                            const std::vector<TensorSpec>& inputs,
+                                            const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  if (options.constants.empty()) return compile_unbound_cached(cache, function, inputs, outputs, options);
+  auto how = options;
+  how.constants = check_constants(*function, inputs, options);
+  for (const auto& constant : how.constants) how.held.insert(constant.name);
+  return bind_constants(compile_unbound_cached(cache, function, inputs, outputs, how), how.constants);
+}
+
+/// compile_cached() where finalists are measured, or were.
+ExecutableCache::Entry compile_finalist_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
+                                               const std::vector<TensorSpec>& inputs,
+                                               const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  const auto arguments = make_arguments(*function, inputs, outputs, options);
+  const auto measure = [&] {
+    return fastest_finalist(*function, arguments, options, [&](const CompileOptions& how) {
+      return compile_bound_cached(cache, function, inputs, outputs, how);
+    });
+  };
+  if (!options.constants.empty()) return measure();
+  const auto folder = options.cache ? options.cache->settings().folder : std::string();
+  return cache.get(str(cache_key(*function, arguments, options), "\nfinalists, cache ", folder),
+                   options.stages.cancellation, measure);
+}
+
 }  // namespace
 
 ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
@@ -218,11 +246,8 @@ ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_
   if (function->generic) return compile_cached(cache, instance_for(function, inputs), inputs, outputs, options);
   if (options.stages.mutate) return compile(function, inputs, outputs, options);
   if (!options.dynamic.empty() && !options.interpret) return compile_dynamic(cache, function, inputs, outputs, options);
-  if (options.constants.empty()) return compile_unbound_cached(cache, function, inputs, outputs, options);
-  auto how = options;
-  how.constants = check_constants(*function, inputs, options);
-  for (const auto& constant : how.constants) how.held.insert(constant.name);
-  return bind_constants(compile_unbound_cached(cache, function, inputs, outputs, how), how.constants);
+  if (has_finalists(options)) return compile_finalist_cached(cache, function, inputs, outputs, options);
+  return compile_bound_cached(cache, function, inputs, outputs, options);
 }
 
 std::vector<StageRecord> stage_texts(const std::shared_ptr<const Function>& function,

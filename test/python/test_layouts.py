@@ -101,7 +101,7 @@ def test_layouts_of_a_graph_are_chosen_by_price_and_told():
     assert "def main" in laid_out.stats["graph"] and "## layouts" in laid_out.explain()
     tc.define(laid_out.stats["graph"])
     np.testing.assert_array_equal(tc.define(NET, layouts="fold").main(x, w), plain(x))
-    with pytest.raises(tc.OptionsError, match="'off', 'constants', 'resolve' or 'fold'"):
+    with pytest.raises(tc.OptionsError, match="'off', 'constants', 'resolve', 'fold', 'adjacent', 'forward', 'backward' or 'measured'"):
         tc.define(NET, layouts="on")
 
 

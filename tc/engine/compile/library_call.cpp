@@ -137,7 +137,7 @@ AskedLibraries asked_libraries(const std::string& text) {
   if (text == "none") return {};
   const auto colon = text.find(':');
   const AskedLibraries result{text.substr(0, colon), colon != std::string::npos};
-  std::vector<std::string> names{"auto"};
+  std::vector<std::string> names{"auto", "measured"};
   for (const auto* library : library::libraries()) names.push_back(library->name);
   const bool known = std::find(names.begin(), names.end(), result.name) != names.end();
   if (known && (!result.finite || text.substr(colon) == ":finite")) return result;

@@ -18,14 +18,16 @@ struct LibraryChoice {
   std::vector<std::string> notes;
 };
 
-/// The meaning of options.libraries: "none", "auto" or the name of a library. The suffix ":finite" asserts that every
+/// The meaning of options.libraries: "none", "auto", "measured" (finalists.h; "auto" where nothing can be measured) or the name of a
+/// library. The suffix ":finite" asserts that every
 /// computed value is finite: "onednn:finite".
 struct AskedLibraries {
   std::string name = "none";
   bool finite = false;
 
   bool none() const { return name == "none"; }
-  bool any() const { return name == "auto"; }
+  bool any() const { return name == "auto" || measured(); }
+  bool measured() const { return name == "measured"; }
 };
 /// Parses \p text. Throws OptionsError that lists the valid values.
 AskedLibraries asked_libraries(const std::string& text);

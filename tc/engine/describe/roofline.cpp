@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <cstring>
 #include <iomanip>
 #include <vector>
 
@@ -11,40 +9,12 @@
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/describe/predict_time.h"
 #include "tc/engine/machine/machine_kind.h"
+#include "tc/engine/run/filled_tensors.h"
 
 namespace tc::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-template <typename T>
-void fill(std::byte* data, std::size_t bytes, T (*value)(std::size_t)) {
-  for (std::size_t i = 0; i < bytes / sizeof(T); ++i) {
-    T element = value(i);
-    std::memcpy(data + i * sizeof(T), &element, sizeof(T));
-  }
-}
-
-/// Memory for one argument, its first element, filled.
-struct Made {
-  explicit Made(const TensorSpec& spec) {
-    auto span = element_span(spec);
-    auto size = static_cast<std::size_t>(byte_size(spec.dtype));
-    auto bytes = static_cast<std::size_t>(span.high - span.low + 1) * size;
-    memory.resize(bytes + 64);
-    auto* aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
-    first = aligned - span.low * static_cast<std::int64_t>(size);
-    if (spec.dtype == DType::Float32)
-      fill<float>(aligned, bytes, [](std::size_t i) { return 0.5f + static_cast<float>(i % 7) / 8; });
-    if (spec.dtype == DType::Float64)
-      fill<double>(aligned, bytes, [](std::size_t i) { return 0.5 + static_cast<double>(i % 7) / 8; });
-    if (spec.dtype == DType::Float16) fill<std::uint16_t>(aligned, bytes, [](std::size_t) { return float_to_half(1); });
-    if (spec.dtype == DType::BFloat16)
-      fill<std::uint16_t>(aligned, bytes, [](std::size_t) { return std::uint16_t{0x3F80}; });
-  }
-  std::vector<std::byte> memory;
-  std::byte* first = nullptr;
-};
 
 /// The bytes of tensors in \p traffic, each once.
 double bytes_of(const strategy::Traffic& traffic) {
@@ -96,16 +66,13 @@ double measure_seconds(const Executable& executable) {
   if (executable.image().is_for_gpu())
     throw OptionsError(
         "only what runs on a CPU is measured without tensors: give tensors of the GPU to be measured with");
-  std::vector<Made> made;
-  for (const auto& argument : executable.image().arguments) made.emplace_back(argument.spec);
-  std::vector<void*> pointers;
-  for (const auto& tensor : made) pointers.push_back(tensor.first);
-  executable.run_unchecked(pointers.data());
+  FilledTensors tensors(executable.image().arguments);
+  executable.run_unchecked(tensors.pointers());
   std::vector<double> times;
   auto end = Clock::now() + std::chrono::milliseconds(100);
   do {
     auto begin = Clock::now();
-    executable.run_unchecked(pointers.data());
+    executable.run_unchecked(tensors.pointers());
     times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   } while (times.size() < 3 || (Clock::now() < end && times.size() < 1000));
   std::nth_element(times.begin(), times.begin() + static_cast<long>(times.size() / 2), times.end());

@@ -6,6 +6,7 @@
 #include "tc/engine/define/generic.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/engine/graph/compile_graph.h"
+#include "tc/engine/graph/finalists.h"
 #include "tc/engine/graph/graph_plan.h"
 #include "tc/engine/graph/symbolic_sizes.h"
 
@@ -73,8 +74,12 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
     auto how = options.mapping.values().batch_invariant ? with_fixed_orders(options) : options;
     how.constants = check_constants(*function, inputs, options);
     for (const auto& constant : how.constants) how.held.insert(constant.name);
-    auto made = compile_unbound(function, inputs, outputs, how);
-    return how.constants.empty() ? made : bind_constants(made, how.constants);
+    const auto make = [&](const CompileOptions& own) {
+      auto made = compile_unbound(function, inputs, outputs, own);
+      return own.constants.empty() ? made : bind_constants(made, own.constants);
+    };
+    if (!has_finalists(how)) return make(how);
+    return fastest_finalist(*function, make_arguments(*function, inputs, outputs, how), how, make);
   });
 }
 

@@ -46,7 +46,7 @@ lang::Storage storage_of(const Constant& tensor) {
   return {.name = tensor.name, .type = tensor.spec.dtype, .data = tensor.data.get()};
 }
 
-double element(const Constant& tensor, std::int64_t i) {
+double number_at(const Constant& tensor, std::int64_t i) {
   const auto storage = storage_of(tensor);
   return is_float(tensor.spec.dtype) ? lang::load_float(storage, i)
                                      : static_cast<double>(lang::load_integer(storage, i));
@@ -98,10 +98,10 @@ std::optional<std::string> mismatch(const Constant& a, const Constant& b) {
   const auto type = a.spec.dtype;
   double largest = least_size;
   for (std::int64_t i = 0; i < a.spec.element_count(); ++i)
-    if (const auto size = std::abs(element(a, i)); std::isfinite(size)) largest = std::max(largest, size);
+    if (const auto size = std::abs(number_at(a, i)); std::isfinite(size)) largest = std::max(largest, size);
   const double allowed = is_float(type) ? tolerance_of(type) * largest : 0;
   for (std::int64_t i = 0; i < a.spec.element_count(); ++i) {
-    const auto x = element(a, i), y = element(b, i);
+    const auto x = number_at(a, i), y = number_at(b, i);
     if (x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= allowed) continue;
     return str("element ", i, " of '", a.name, "' is ", y, " and was ", x);
   }

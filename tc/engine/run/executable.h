@@ -149,6 +149,8 @@ struct CompileStats {
   std::vector<std::string> fallbacks;  ///< phases that exhausted their quota, and the fallback used
   std::vector<std::string> notes;      ///< reasons why requested libraries are not called
   std::string sizes;  ///< the sizes that the code is for, in words, if CompileOptions::dynamic names some
+  std::vector<std::string>
+      finalists;                     ///< ways to compile that were measured in turns, with their times, and the choice
   std::vector<std::string> layouts;  ///< the tensors of a graph with layouts, and the cost of conversions, in words
   std::size_t folded_scales = 0;     ///< sums with scales folded into constants: CompileOptions::fold_scales
   std::vector<DerivedNode> derived;  ///< the nodes of a graph that were derived, equal ones once

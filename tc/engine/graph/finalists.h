@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/engine/compile/compile_options.h"
+
+namespace tc::engine {
+
+/// Do \p options ask for executables that are compared by measuring them: libraries "measured", layouts Measured? Otherwise, do they leave
+/// the libraries to a choice that was measured before ("auto")?
+bool has_finalists(const CompileOptions& options);
+
+/// The ways to compile that \p options leave to a measurement, own code without layouts of run-time tensors first:
+///
+///   libraries "measured"    "none", each library of this machine, "auto" if prices of libraries are known
+///   layouts Measured        Constants and Resolve; for a library by name Resolve alone
+///
+/// One way, with "auto" and Constants in place of these, for code that cannot be measured here: for a GPU, for ranges of sizes, and the
+/// interpreter.
+std::vector<CompileOptions> finalists_of(const CompileOptions& options);
+
+/// The executable of \p make that runs fastest: each of finalists_of(\p options) is made, and they run in turns, on tensors made up. Own
+/// code stays unless another one is faster by least_finalist_gain. The choice is kept in the folder of options.cache for \p function,
+/// \p arguments, constants, threads and machine: the next compile, also one with libraries "auto", makes the winner only. Its
+/// CompileStats::finalists says what was measured. A finalist that cannot be compiled is left out, unless all are.
+std::shared_ptr<const Executable> fastest_finalist(
+    const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
+    const std::function<std::shared_ptr<const Executable>(const CompileOptions&)>& make);
+
+/// Less is noise of the measuring.
+constexpr double least_finalist_gain = 1.01;
+
+}  // namespace tc::engine
