@@ -178,7 +178,7 @@ def compile(
     programs found, with proofs. 0: none, except that on a GPU maxima are rolled with their sums where this is predicted to be faster. See docs/derivation.md.
 
     `dynamic` names sizes ("B,T"). One code then serves a range of their values, so that further values in the range compile nothing:
-    1, 2 to 8, 9 to 64 and so on. If this is impossible, the code is for these sizes alone; `stats["sizes"]` gives the reason. See docs/options.md.
+    1, 2 to 4, 5 to 16, 17 to 64 and so on. If this is impossible, the code is for these sizes alone; `stats["sizes"]` gives the reason. See docs/options.md.
 
     `nest` replaces the loop nests that the compiler chose, in the form that `Executable.nest` prints. An illegal nest raises an OptionsError that shows the line and the reason. See docs/nests.md.
 

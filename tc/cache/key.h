@@ -62,7 +62,7 @@ Digest digest(const Key& key);
 /// architecture.
 Digest family(const Key& key);
 
-/// "float32(3, 4), float32(4, 5) -> float32(3, 5)", and for code for ranges of sizes "float32(64, 4) -> float32(64), M from 9 to 64".
+/// "float32(3, 4), float32(4, 5) -> float32(3, 5)", and for code for ranges of sizes "float32(64, 4) -> float32(64), M from 17 to 64".
 std::string tensors_text(const Key& key);
 
 /// How far the machines of two keys of one family are apart: |log2| of the ratio of their multiprocessors, and a little for

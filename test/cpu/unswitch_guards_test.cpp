@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/unswitch_guards.h"
+#include "tc/cpu/guards/unswitch_guards.h"
 
 #include <gtest/gtest.h>
 

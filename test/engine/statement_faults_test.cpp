@@ -69,7 +69,7 @@ TEST(StatementFaults, AreFoundRightBehindThePass) {
     EXPECT_NE(message.find(str("behind stage '", pass.name, "'")), std::string::npos) << pass.name << ": " << message;
     ++followed;
   }
-  EXPECT_EQ(followed, 4);
+  EXPECT_EQ(followed, 5);
 }
 
 }  // namespace

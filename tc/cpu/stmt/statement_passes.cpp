@@ -2,6 +2,8 @@
 
 #include <Halide.h>
 
+#include "tc/cpu/guards/unswitch_branches.h"
+#include "tc/cpu/guards/unswitch_guards.h"
 #include "tc/cpu/prefetch/prefetch.h"
 #include "tc/cpu/prefetch/prefetch_panels.h"
 #include "tc/cpu/prefetch/prefetch_tiles.h"
@@ -20,7 +22,6 @@
 #include "tc/cpu/stmt/stream_stores.h"
 #include "tc/cpu/stmt/transpose_loads.h"
 #include "tc/cpu/stmt/transpose_stores.h"
-#include "tc/cpu/stmt/unswitch_guards.h"
 #include "tc/halide_bridge/math/expand_functions.h"
 #include "tc/halide_bridge/math/fuse_products.h"
 #include "tc/halide_bridge/stmt/unclamp_loads.h"
@@ -35,6 +36,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"transpose_loads", [](const Stmt& body, const Settings&) { return transpose_loads(body); }, true},
       {"transpose_stores", [](const Stmt& body, const Settings&) { return transpose_stores(body); }, true},
       {"peel_recurrences", [](const Stmt& body, const Settings&) { return peel_recurrences(body); }, true},
+      {"unswitch_branches", [](const Stmt& body, const Settings&) { return unswitch_branches(body); }, true},
       {"unswitch_guards", [](const Stmt& body, const Settings&) { return unswitch_guards(body); }, true},
       {"drop_zero_sums", [](const Stmt& body, const Settings&) { return drop_zero_sums(body); }},
       {"jam_ragged_loops", [](const Stmt& body, const Settings&) { return jam_ragged_loops(body); }},

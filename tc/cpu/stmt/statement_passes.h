@@ -35,6 +35,7 @@ struct StatementPass {
 ///   transpose_loads             squares of strided loads are contiguous ones, transposed in registers
 ///   transpose_stores            the same for blocks of strided stores
 ///   peel_recurrences            the first iterations of a recurrence, which read nothing earlier, stand before its loop
+///   unswitch_branches           branches that a loop does not change stand around it
 ///   unswitch_guards             conditions that a loop does not change stand around it
 ///   drop_zero_sums              what adds nothing is left out
 ///   carry_values                a value that an iteration stores stays in a register for the next one

@@ -14,6 +14,7 @@
 #include "tc/polyhedral/map_cpu/ragged_lanes.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/polyhedral/schedule/collapse.h"
+#include "tc/strategy/construct/choose_for_ranges.h"
 #include "tc/strategy/construct/construct.h"
 #include "tc/strategy/cpu/choose_collapse.h"
 #include "tc/strategy/cpu/choose_mapping.h"
@@ -115,14 +116,29 @@ std::optional<strategy::ConstructionSearch> search_for(const CompileState& state
   return search_of(state.construct);
 }
 
+/// Sizes within the ranges of the symbolic ones.
+std::map<std::string, std::int64_t> sizes_within(const CompileState& state) {
+  std::map<std::string, std::int64_t> result;
+  for (const auto& [name, range] : state.symbolic) result[name] = strategy::size_within(range.min, range.max);
+  return result;
+}
+
 polyhedral::ClusterMapping choose_cluster(const CompileState& state, const polyhedral::Scop& scop,
                                           const polyhedral::ClusterView& cluster) {
   auto mapping = state.mapping;
   if (cluster.in_strips()) mapping.parallel = false;
   const auto search = search_for(state);
   const auto bodies = body_operations(*state.program);
-  if (!search) return strategy::choose_cluster_mapping(scop, cluster, state.target, mapping, bodies);
-  return strategy::construct_cluster_mapping(scop, cluster, state.target, mapping, *search, bodies, state.nearest);
+  const auto choose = [&](const polyhedral::Scop& in, const polyhedral::ClusterView& view) {
+    if (!search) return strategy::choose_cluster_mapping(in, view, state.target, mapping, bodies);
+    return strategy::construct_cluster_mapping(in, view, state.target, mapping, *search, bodies, state.nearest);
+  };
+  const auto within = sizes_within(state);
+  if (within.empty() || !search || cluster.in_strips()) return choose(scop, cluster);
+  std::map<std::string, std::int64_t> least;
+  for (const auto& [name, range] : state.symbolic) least[name] = range.min;
+  return strategy::choose_for_ranges(scop, cluster, within, least, state.target,
+                                     strategy::buffer_bytes(state.target, mapping), bodies, choose);
 }
 
 void choose(CompileState& state, std::size_t index) {

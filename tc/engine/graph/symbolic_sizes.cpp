@@ -13,8 +13,12 @@
 namespace tc::engine {
 namespace {
 
-/// How many times its least value a range of a size ends at, by how many sizes are symbolic.
-constexpr std::int64_t growth[] = {8, 8, 4, 2};
+/// The end of the range behind one that ends at \p end, where \p count sizes are symbolic, as a multiple of it.
+std::int64_t growth(std::int64_t end, std::size_t count) {
+  constexpr std::int64_t long_range = 64;
+  if (count > 2) return 2;
+  return count < 2 && end >= long_range ? 8 : 4;
+}
 
 bool is_dense(const TensorSpec& spec) { return normalised(spec) == normalised(contiguous(spec.dtype, spec.shape)); }
 
@@ -103,11 +107,11 @@ std::string text_of(const lang::SizeRanges& ranges) {
 }  // namespace
 
 lang::SizeRange range_around(std::int64_t size, std::size_t count) {
-  const auto factor = growth[std::min<std::size_t>(count, std::size(growth) - 1)];
   lang::SizeRange result{1, 1};
   while (result.max < size) {
     result.min = result.max + 1;
-    if (__builtin_mul_overflow(result.max, factor, &result.max)) result.max = std::numeric_limits<std::int64_t>::max();
+    if (__builtin_mul_overflow(result.max, growth(result.max, count), &result.max))
+      result.max = std::numeric_limits<std::int64_t>::max();
   }
   return result;
 }

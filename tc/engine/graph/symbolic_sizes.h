@@ -12,7 +12,7 @@ namespace tc::engine {
 /// A range ends at a multiple of the end before it, a smaller one where more sizes multiply, because temporaries have room for
 /// the largest values. 1 is a range of its own, because loops over it vanish.
 ///
-///   one size   1   2..8   9..64   65..512   ...        two   1   2..4   5..16   ...
+///   one size   1   2..4   5..16   17..64   65..512   513..4096   ...        two   1   2..4   5..16   17..64   65..256   ...
 lang::SizeRange range_around(std::int64_t size, std::size_t count);
 
 /// The executable for tensors like these of code for ranges of the sizes that \p options.dynamic names, which \p compile_for makes.

@@ -260,7 +260,7 @@ class Raiser {
     for (std::int64_t trip = 0; trip <= l.last.high; ++trip) {
       environment_[l.iterator] = simplified(add(l.init, exactly(trip * l.increment)));
       Stmt body = node(l.body, mode);
-      if (!l.has_constant_trips()) {
+      if (trip > l.last.low) {
         Bounded number = exactly(trip), last = l.last;
         match(number, last);
         body = ir::IfThenElse::make(ir::LE::make(number.expr, last.expr), body);

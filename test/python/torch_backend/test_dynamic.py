@@ -73,7 +73,7 @@ def test_few_codes_for_many_batches(codes, name):
         for n in (1, 2, 3, 7, 8, 9, 10, 33, 49, 50):
             x = inputs(n)
             torch.testing.assert_close(run(*x), model(*x), atol=1e-5, rtol=1e-4)
-    assert len(codes) == 2 and len(tct.reports()) <= 3
+    assert len(codes) == 3 and len(tct.reports()) <= 3
     assert all(not report.left for report in tct.reports())
     assert tct.reports()[-1].sizes == "all like the first"
 
@@ -102,7 +102,7 @@ def test_gradients(codes):
         ours, theirs = (torch.autograd.grad(f(x).square().sum(), wanted) for f in (run, model))
         torch.testing.assert_close(ours, theirs)
     assert {report.kind for report in tct.reports() if report.sizes} == {"forward", "backward"}
-    assert len(codes) == 4
+    assert len(codes) == 6
 
 
 def shifted(x):

@@ -1,11 +1,12 @@
-#include "tc/cpu/stmt/unswitch_guards.h"
+#include "tc/cpu/guards/unswitch_guards.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "tc/cpu/stmt/conjunctions.h"
+#include "tc/cpu/guards/conjunctions.h"
+#include "tc/cpu/guards/varies.h"
 #include "tc/halide_bridge/lower/variable_names.h"
 #include "tc/halide_bridge/stmt/flatten.h"
 
@@ -24,19 +25,6 @@ bool is_constant_place(const Expr& index) {
   const auto* ramp = index.as<ir::Ramp>();
   return ir::is_const(ramp ? ramp->base : index) && (!ramp || ir::is_const(ramp->stride));
 }
-
-/// Does \p expr depend on the variable \p name or on memory?
-class Varies : public ir::IRVisitor {
- public:
-  Varies(const Expr& expr, const std::string& name) : name_(name) { expr.accept(this); }
-  bool result = false;
-
- private:
-  using ir::IRVisitor::visit;
-  void visit(const ir::Variable* op) override { result = result || op->name == name_; }
-  void visit(const ir::Load*) override { result = true; }
-  const std::string& name_;
-};
 
 /// What the value of one store in a loop over `loop` needs: the outermost condition that the loop does not change, and
 /// whether the value reads \p buffer elsewhere than at \p place, or binds names.

@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/conjunctions.h"
+#include "tc/cpu/guards/conjunctions.h"
 
 #include <algorithm>
 
