@@ -142,7 +142,7 @@ def measure_model(name, batch, ways, rounds):
         low, median, high = statistics.quantiles(own, n=4)
         speed = statistics.median(a / b for a, b in zip(times[0], own))
         log = ""
-        if way[0] != "none":
+        if way[0] not in ("none", "auto", "measured"):
             reorders, primitives, copying, computing = copies(name, batch, *way)
             log = f"{reorders} of {primitives}, {copying:.1f} of {computing:.1f} ms" if primitives else "none"
         print(f"| {name} | {way[0]} | {way[1]} | {median:.2f} ({low:.2f} to {high:.2f}) | {speed:.3f} | {log} | {first:.1f} | {chosen} |", flush=True)
