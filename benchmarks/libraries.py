@@ -18,6 +18,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import torch
@@ -83,7 +84,7 @@ def measure(text, shapes, libraries, rounds):
 WAYS = "none+constants,onednn+constants,onednn+resolve,measured+measured"
 
 
-def compiled(name, batch, library, layouts):
+def compiled(name, batch, library, layouts, cache=False):
     """The model, its inputs, and the compiled model after its first call, which took as many seconds as are returned."""
     import models
 
@@ -92,7 +93,7 @@ def compiled(name, batch, library, layouts):
     model, inputs = models.make(name, batch)
     models.take_statistics(model, inputs)
     torch._dynamo.reset()
-    f = torch.compile(model, backend="tc", options={"libraries": library, "layouts": layouts, "freeze": True, "cache": False})
+    f = torch.compile(model, backend="tc", options={"libraries": library, "layouts": layouts, "freeze": True, "cache": cache})
     begin = time.perf_counter()
     with torch.no_grad():
         torch.testing.assert_close(f(*inputs), model(*inputs), rtol=1e-3, atol=1e-3)
@@ -126,9 +127,11 @@ def decision():
 
 def measure_model(name, batch, ways, rounds):
     made, decisions = [], []
-    for way in ways:
-        made.append(compiled(name, batch, *way))
-        decisions.append(decision())
+    with tempfile.TemporaryDirectory() as folder:
+        store = tc.cache.Cache(folder)  # of code that several ways have
+        for way in ways:
+            made.append(compiled(name, batch, *way, store))
+            decisions.append(decision())
     times = [[] for _ in ways]
     clock = time.thread_time if tc.get_num_threads() == 1 else time.perf_counter
     with torch.no_grad():
@@ -166,7 +169,7 @@ def main():
     torch.set_num_threads(given.threads)
     if given.models:
         print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}; batch {given.batch}; {given.rounds} rounds\n")
-        print("| model | libraries | layouts | ms | speed | copies of primitives | seconds of the first call | finalists |")
+        print("| model | libraries | layouts | ms | speed | copies of primitives | seconds of the first call, with code that ways before have | finalists |")
         print("|---|---|---|---|---|---|---|---|")
         ways = [tuple(way.split("+")) for way in given.ways.split(",")]
         for name in given.models.split(","):

@@ -19,7 +19,7 @@ SECTIONS = {
     "Transforms": ["grad", "jvp", "vmap", "Gradient", "Tangent", "Batched"],
     "Layouts and derivation": ["layout", "Layout", "derive", "roll", "Candidate", "tune_derivations"],
     "Operators without layouts": ["virtual.tensor", "virtual.text", "virtual.Runtime", "virtual.Program", "virtual.Plan"],
-    "Tuning": ["autotune", "TuneResult"],
+    "Tuning": ["autotune", "TuneResult", "tune_parts"],
     "Threads and devices": ["set_num_threads", "get_num_threads", "set_threads", "get_threads", "check"],
     "torch and JAX": ["torch_op", "torch.Module", "torch.export", "torch.reports", "jax.op"],
     "The cache": ["cache.Cache", "cache.Entry", "cache.Measurement", "cache.environment"],

@@ -6,6 +6,7 @@
 #include "tc/autotuner/tune_derivations.h"
 #include "tc/derive/derivation_text.h"
 #include "tc/engine/describe/derivations.h"
+#include "tc/engine/describe/timed_parts.h"
 #include "tensor.h"
 
 namespace py = pybind11;
@@ -104,6 +105,22 @@ py::tuple tune_derivations(const PyFunction& self, const py::tuple& tensors, con
   return py::make_tuple(parts, std::string(autotuner::name(found.stop)), found.elapsed);
 }
 
+/// The parts of \p self for \p tensors: a def, its inputs and outputs, how often it runs, and the seconds of one run.
+py::list timed_parts(const PyFunction& self, const py::tuple& tensors, const std::vector<std::string>& constants,
+                     const Settings& settings) {
+  const auto inputs = specs_for(*self.function(), tensors);
+  auto how = with_constants(settings.options(), constants);
+  const auto found = interruptible([&](Cancellation cancellation) {
+    how.stages.cancellation = std::move(cancellation);
+    return engine::timed_parts(self.function(), inputs, how);
+  });
+  py::list result;
+  for (const auto& part : found)
+    result.append(py::make_tuple(Definition{part.function}, py::tuple(py::cast(part.inputs)),
+                                 py::tuple(py::cast(part.outputs)), part.runs, part.seconds));
+  return result;
+}
+
 /// Why \p certificate proves nothing; "" where it proves its programs equal.
 std::string check_derivation(const std::string& certificate) {
   const auto verdict = interruptible([&](const Cancellation& cancellation) {
@@ -121,6 +138,8 @@ void bind_derivation(py::module_& m) {
         "Programs that equal a def for given tensors.");
   m.def("tune_derivations", &tune_derivations, py::arg("function"), py::arg("tensors"), py::arg("constants"),
         py::arg("settings"), py::arg("values"), "Measures the programs that rules derive from the parts of a def.");
+  m.def("timed_parts", &timed_parts, py::arg("function"), py::arg("tensors"), py::arg("constants"), py::arg("settings"),
+        "The parts of a def's graph, those that take the most time first.");
   m.def("check_derivation", &check_derivation, py::arg("certificate"),
         "Why a derivation is not proved, or an empty text.");
 }

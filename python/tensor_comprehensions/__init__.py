@@ -51,6 +51,7 @@ from .executable import Executable, load
 from .function import Function, Inference, Output
 from .given import spec
 from .layouts import layout
+from .part_tuning import tune_parts
 from .transforms import Batched, Gradient, Tangent, grad, jvp, vmap
 from .tuning import TuneResult, autotune
 
@@ -89,6 +90,7 @@ __all__ = [
     "derive",
     "roll",
     "tune_derivations",
+    "tune_parts",
     "get_num_threads",
     "get_threads",
     "grad",
