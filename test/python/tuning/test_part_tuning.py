@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import tensor_comprehensions as tc
+from tensor_comprehensions import part_tuning
 
 NET = """
 def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }
@@ -25,20 +26,33 @@ def tensors():
     return [integers(*shape) for shape in ((1, 32, 18, 18), *[(32, 32, 3, 3)] * 2, (10, 32))]
 
 
-def test_each_part_is_tuned_for_its_share_and_graphs_use_what_was_found(tensors, tmp_path):
+def test_a_part_is_tuned_by_measuring(tensors, tmp_path):
     store = tc.cache.Cache(str(tmp_path / "cache"))
-    main = tc.define(NET).main
-    tuned = tc.tune_parts(main, *tensors, budget=8, layouts="off", cache=store)
+    tuned = tc.tune_parts(tc.define(NET).main, *tensors, budget=6, cache=store)
     assert sum(part.share for part in tuned) == pytest.approx(1)
-    assert [part.share for part in tuned] == sorted((part.share for part in tuned), reverse=True)
-    assert tuned[0].result is not None and tuned[0].budget >= 2 and not tuned[0].note
-    assert tuned.candidates == sum(len(part.result.candidates) for part in tuned if part.result) > 0
-    assert tuned.elapsed < 40 and tuned.speedup > 0.5
-    assert tuned[0].name in str(tuned) and "%" in str(tuned)
-    assert all(part.result.kept for part in tuned), "the default options are kept, too, where they are the fastest"
+    first = tuned[0]
+    assert first.share == max(part.share for part in tuned) and first.budget >= 2 and not first.note
+    assert len(first.result.candidates) >= 1 and tuned.candidates >= len(first.result.candidates)
+    assert first.name in str(tuned) and "%" in str(tuned) and tuned.speedup > 0.5
+    assert store.entries() or not first.result.kept
+
+
+def test_each_part_is_tuned_for_its_share_and_graphs_use_what_was_found(tensors, tmp_path, monkeypatch):
+    store, budgets = tc.cache.Cache(str(tmp_path / "cache")), []
+
+    def inject(part, *inputs, budget, out, **others):
+        store.inject(part, *inputs, out=out, options="unroll=2")
+        budgets.append(budget)
+        raise tc.OptionsError("nothing was measured")
+
+    monkeypatch.setattr(part_tuning, "autotune", inject)
+    main = tc.define(NET).main
+    tuned = tc.tune_parts(main, *tensors, budget=1000, layouts="off", cache=store)
+    assert len(tuned) == 2 and [part.note for part in tuned] == ["nothing was measured"] * 2
+    assert budgets[0] == pytest.approx(1000 * tuned[0].share, rel=0.05)
+    assert budgets[1] == pytest.approx(1000, rel=0.05), "time that a part does not use goes to the next one"
     fast = tc.compile(main, *tensors, options="tuned", layouts="off", cache=store)
-    plain = tc.compile(main, *tensors, cache=False)
-    assert torch.equal(fast(*tensors), plain(*tensors))
+    assert torch.equal(fast(*tensors), tc.compile(main, *tensors, cache=False)(*tensors))
     with pytest.raises(tc.OptionsError, match="no tuned options"):
         tc.compile(main, *tensors, options="tuned", layouts="off", cache=tc.cache.Cache(str(tmp_path / "empty")))
 
