@@ -11,12 +11,14 @@
 | best | `measured` | OL or full, whichever runs faster |
 
 A row a model, batch and switch: milliseconds, the median with quartiles (in one thread of processor time), the speed relative to the first switch, by the
-median of the quotients of each round with its quartiles, tensors in layouts, and seconds of the first call. Results are compared with torch's.
+median of the quotients of each round with its quartiles, tensors in layouts, and seconds of the first call, with code that
+switches before have. Results are compared with torch's.
 """
 
 import argparse
 import os
 import statistics
+import tempfile
 import time
 
 import libraries
@@ -36,9 +38,11 @@ def laid_out():
 
 def measure(name, batch, switches, rounds):
     made, tensors = [], []
-    for switch in switches:
-        made.append(libraries.compiled(name, batch, "none", SWITCHES[switch]))
-        tensors.append(laid_out())
+    with tempfile.TemporaryDirectory() as folder:
+        store = tc.cache.Cache(folder)  # of code that several switches have
+        for switch in switches:
+            made.append(libraries.compiled(name, batch, "none", SWITCHES[switch], store))
+            tensors.append(laid_out())
     clock = time.thread_time if tc.get_num_threads() == 1 else time.perf_counter
     times = [[] for _ in switches]
     with torch.no_grad():

@@ -25,7 +25,7 @@ class TunedPart:
     runs: int
     """Equal parts in one run of the graph."""
     share: float
-    """Of the time of all parts, before the tuning."""
+    """Of the predicted time of all parts."""
     budget: float
     """Seconds that it was tuned for; 0: there was no time left."""
     result: Optional[TuneResult]
@@ -46,7 +46,7 @@ class PartTuning(tuple):
 
     @property
     def speedup(self) -> float:
-        """The time of all parts before over their time now, as measured part by part."""
+        """The time of all parts before over their time now, by shares and by what was measured part by part."""
         return 1 / (sum(part.share / part.speedup for part in self) or 1)
 
     @property
@@ -76,9 +76,8 @@ def tune_parts(
 ) -> PartTuning:
     """Tunes each part of the graph of `function` by itself, for tensors like these (or specs), by `autotune`.
 
-    A graph is compiled in parts, and equal parts once. The parts are timed first, about a tenth of a second each; then each is tuned on generated
-    numbers for its share of `budget` seconds, the slowest first, and two seconds at least. Time that a part does not use goes to the
-    following ones; parts that no time is left for stay as they are. `constants`, `layouts` and `fold_scales` have the values of the compile,
+    A graph is compiled in parts, and equal parts once. Each part is tuned on generated numbers for its share of `budget` seconds, by predicted
+    time, the slowest first, and two seconds at least. Time that a part does not use goes to the following ones; parts that no time is left for stay as they are. `constants`, `layouts` and `fold_scales` have the values of the compile,
     because parts differ with them; for `search` see `autotune`.
 
     The winners go into `cache` (a `tc.cache.Cache`; None: the environment's). `compile(..., options="cached")` uses them in every graph with
@@ -87,10 +86,10 @@ def tune_parts(
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"tune_parts takes a def of a text, {type(function).__name__} was given")
     checked_number(budget, "budget", 0)
-    begin = time.monotonic()
     function = function._for_values(tensors)
     settings = Options(target=target, cache=cache, layouts=layouts, fold_scales=fold_scales).settings()
     parts = _core.timed_parts(function, function._in_order(*tensors), list(constants), settings)
+    begin = time.monotonic()
     whole = sum(runs * seconds for *_, runs, seconds in parts) or 1.0
     left, result = whole, []
     for definition, inputs, outputs, runs, seconds in parts:

@@ -65,7 +65,7 @@ def test_parts_without_time_are_left_alone(tensors):
 
 def test_wrong_arguments_are_told(tensors):
     main = tc.define(NET).main
-    with pytest.raises(tc.OptionsError, match="processors only"):
+    with pytest.raises(tc.OptionsError, match="on processors only"):
         tc.tune_parts(main, *tensors, target="cuda:sm_90")
     with pytest.raises(tc.ArgumentError, match="a def of a text"):
         tc.tune_parts(NET, *tensors)
