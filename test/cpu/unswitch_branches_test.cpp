@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "test/cpu/halide_statements.h"
 
 namespace tc::cpu::unswitch_branches_test {

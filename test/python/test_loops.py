@@ -243,3 +243,47 @@ def test_the_memory_of_a_loop_does_not_grow_with_its_steps():
     steps, batch, inputs, hidden = 128, 16, 64, 128
     compiled = tc.compile(LAST.lstm, tc.spec((steps, batch, inputs)), tc.spec((4, inputs, hidden)), tc.spec((4, hidden, hidden)), target=target, cache=False)
     assert compiled.stats["workspace_bytes"] <= steps * batch * 4 * hidden * 4
+
+
+SCANS = tc.define("""
+def sums(float(M,N) X) -> (S) { S(m,i) +=! k <= i ? X(m,k) : 0 where i in 0:N }
+def later(float(M,N) X) -> (S) { S(m,i) +=! i <= k ? X(m,k) : 0 where i in 0:N }
+def before(float(M,N) X) -> (S) { S(m,i) +=! k < i ? X(m,k) : 0 where i in 0:N }
+def most(float(M,N) X) -> (S) { S(m,i) max=! k <= i ? X(m,k) : -inf where i in 0:N }
+def least(double(M,N) X) -> (S) { S(m,i) min=! k <= i ? X(m,k) : inf where i in 0:N }
+def products(double(M,N) X) -> (S) { S(m,i) *=! k <= i ? X(m,k) : 1 where i in 0:N }
+def squares(double(M,N) X) -> (S) { S(m,i) +=! k <= i ? X(m,k) * X(m,k) + 1 : 0 where i in 0:N }
+def counts(int32(M,N) X) -> (S) { S(m,i) +=! k <= i ? X(m,k) : 0 where i in 0:N }
+""", cache=False)
+
+
+@pytest.mark.parametrize("length", [1, 63, 64, 79, 80, 81, 300])
+def test_running_reductions_in_vectors(length):
+    x = torch.randint(-4, 5, (3, length)).float()
+    assert torch.equal(SCANS.sums(x), x.cumsum(1))
+    assert torch.equal(SCANS.later(x), x.flip(1).cumsum(1).flip(1))
+    assert torch.equal(SCANS.before(x), x.cumsum(1) - x)
+    assert torch.equal(SCANS.most(x), x.cummax(1).values)
+    assert torch.equal(SCANS.least(x.double()), x.double().cummin(1).values)
+    signs = x.double().sign() + 0.5
+    torch.testing.assert_close(SCANS.products(signs), signs.cumprod(1))
+    assert torch.equal(SCANS.squares(x.double()), (x.double().square() + 1).cumsum(1))
+    assert torch.equal(SCANS.counts(x.int()), x.cumsum(1).int())
+
+
+def test_undefined_values_in_running_reductions():
+    x = torch.randn(2, 200)
+    x[0, 77], x[1, 30], x[1, 150] = float("nan"), float("inf"), float("-inf")
+    for got, want in ((SCANS.sums(x), x.cumsum(1)), (SCANS.most(x), x.cummax(1).values)):
+        torch.testing.assert_close(got, want, equal_nan=True, rtol=1e-4, atol=1e-4)
+    zeros = torch.full((1, 200), -0.0)
+    assert not torch.signbit(SCANS.sums(zeros)).any()
+
+
+def test_running_sums_in_their_own_order():
+    x = torch.randn(3, 333)
+    one_by_one = x[:, 0]
+    for k in range(1, 333):
+        one_by_one = one_by_one + x[:, k]
+    assert torch.equal(tc.compile(SCANS.sums, x, options="batch_invariant=1", cache=False)(x)[:, -1], one_by_one)
+    assert not torch.equal(SCANS.sums(x)[:, -1], one_by_one)

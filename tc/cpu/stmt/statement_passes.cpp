@@ -18,6 +18,7 @@
 #include "tc/cpu/stmt/multiply_tiles.h"
 #include "tc/cpu/stmt/peel_recurrences.h"
 #include "tc/cpu/stmt/pick_lanes.h"
+#include "tc/cpu/stmt/scan_lanes.h"
 #include "tc/cpu/stmt/slice_strided_loads.h"
 #include "tc/cpu/stmt/stream_stores.h"
 #include "tc/cpu/stmt/transpose_loads.h"
@@ -40,6 +41,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"unswitch_guards", [](const Stmt& body, const Settings&) { return unswitch_guards(body); }, true},
       {"drop_zero_sums", [](const Stmt& body, const Settings&) { return drop_zero_sums(body); }},
       {"jam_ragged_loops", [](const Stmt& body, const Settings&) { return jam_ragged_loops(body); }},
+      {"scan_lanes", [](const Stmt& body, const Settings& how) { return scan_lanes(body, how.running, how.target); }},
       {"carry_values", [](const Stmt& body, const Settings&) { return carry_values(body); }},
       {"prefetch",
        [](const Stmt& body, const Settings& how) {

@@ -20,6 +20,7 @@ struct StatementSettings {
   std::int64_t prefetch_distance = 0;  ///< iterations ahead; 0: chosen for what is read
   std::set<std::string> streamed;      ///< tensors that are stored past the caches
   bool fuse_products = false;          ///< products are rounded with sums as expressions say, not as LLVM finds them
+  std::set<std::string> running = {};  ///< tensors of running reductions, that may be reassociated
 };
 
 /// One pass between the raised statement and LLVM: \p body with the change made wherever it applies.
@@ -38,6 +39,7 @@ struct StatementPass {
 ///   unswitch_branches           branches that a loop does not change stand around it
 ///   unswitch_guards             conditions that a loop does not change stand around it
 ///   drop_zero_sums              what adds nothing is left out
+///   scan_lanes                  running reductions go along lanes
 ///   carry_values                a value that an iteration stores stays in a register for the next one
 ///   prefetch, prefetch_tiles, prefetch_panels
 ///                               what a later iteration reads is asked for, where the settings say so

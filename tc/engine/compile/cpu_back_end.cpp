@@ -71,8 +71,13 @@ LaunchStage statement_stage(const cpu::StatementPass& pass) {
   auto run = [run = pass.run](CompileState& state, std::size_t index) {
     auto& launch = state.launches[index];
     auto& body = launch.cpu().body;
-    const cpu::StatementSettings settings{state.target, state.mapping.prefetch, state.mapping.prefetch_distance,
-                                          launch.cpu().streamed, state.mapping.batch_invariant};
+    const cpu::StatementSettings settings{
+        state.target,
+        state.mapping.prefetch,
+        state.mapping.prefetch_distance,
+        launch.cpu().streamed,
+        state.mapping.batch_invariant,
+        state.mapping.batch_invariant ? std::set<std::string>() : state.program->running};
     body = std::make_shared<Halide::Internal::Stmt>(run(*body, settings));
   };
   return {pass.name, Phase::Code, run, print_body, pass.like_raised ? verify_raised : nullptr};

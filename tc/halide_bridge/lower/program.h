@@ -3,6 +3,7 @@
 #include <Halide.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ struct Program {
   std::vector<Launch> launches;
   lang::SizeRanges symbolic = {};                ///< the symbolic sizes
   std::vector<Halide::Expr> preconditions = {};  ///< of symbolic sizes: they hold in every run
+  std::set<std::string> running = {};            ///< tensors that running_reductions() alone writes
 
   /// The tensor \p name, which there is.
   const ProgramTensor& tensor(const std::string& name) const;

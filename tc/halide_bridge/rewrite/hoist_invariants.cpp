@@ -140,7 +140,7 @@ class Hoister : public ir::IRMutator {
 }  // namespace
 
 Program hoist_invariants(const Program& program, bool products) {
-  Program result{program.name, program.tensors, {}, program.symbolic, program.preconditions};
+  Program result{program.name, program.tensors, {}, program.symbolic, program.preconditions, program.running};
   int count = 0;
   for (const auto& launch : program.launches) {
     auto& made = result.launches.emplace_back(Launch{{}, launch.checks});

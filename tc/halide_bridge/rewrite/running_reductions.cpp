@@ -172,6 +172,15 @@ bool initialises(const ProgramStatement& statement, const ProgramStatement& upda
          statement.loops.empty();
 }
 
+/// How many statements of \p program write \p tensor.
+std::ptrdiff_t writers(const Program& program, const std::string& tensor) {
+  std::ptrdiff_t count = 0;
+  for (const auto& launch : program.launches)
+    count += std::count_if(launch.statements.begin(), launch.statements.end(),
+                           [&](const ProgramStatement& statement) { return statement.target == tensor; });
+  return count;
+}
+
 }  // namespace
 
 Program running_reductions(const Program& program) {
@@ -184,7 +193,9 @@ Program running_reductions(const Program& program) {
     std::vector<ProgramStatement> made;
     for (auto& statement : launch.statements) {
       const bool is_new = !made.empty() && initialises(made.back(), statement);
-      if (const auto running = is_new ? Recogniser(statement).run() : std::nullopt)
+      const auto running = is_new ? Recogniser(statement).run() : std::nullopt;
+      if (running) result.running.insert(statement.target);
+      if (running)
         made.back() = in_order(statement, *running, loops++);
       else
         made.push_back(std::move(statement));
@@ -192,6 +203,7 @@ Program running_reductions(const Program& program) {
     launch.statements = std::move(made);
     for (auto& statement : launch.statements) statement.id = str("S", count++);
   }
+  std::erase_if(result.running, [&](const std::string& tensor) { return writers(result, tensor) > 1; });
   return result;
 }
 

@@ -14,7 +14,7 @@ namespace tc::halide_bridge {
 ///
 /// Of an update behind its initialisation, over one reduction iterator k, whose value has the operator's identity where `k <= i + c`
 /// does not hold, and is else the same for all i, an iterator on the left; where the first iteration has at most one term. Reductions may
-/// be reassociated, so each result joins its term to the result before. Both iterators must have `least_terms` values; of
+/// be reassociated, which Program::running says of them later, so each result joins its term to the result before. Both iterators must have `least_terms` values; of
 /// reductions from an index on, no symbolic size decides them.
 Program running_reductions(const Program& program);
 
