@@ -101,8 +101,7 @@ class GraphLayoutChoice {
   double least_gain(const Node& node, const OperandLayouts& layouts) const {
     if (is_plain(layouts) || is_without_doubt(node, layouts)) return 1;
     for (std::size_t i = 0; i < layouts.size(); ++i)
-      if (!layouts[i].is_identity() && (i >= node.inputs.size() || !constants_.count(node.inputs[i])))
-        return options_.least_gain;
+      if (!layouts[i].is_identity() && (i >= node.inputs.size() || !constants_.count(node.inputs[i]))) return 1;
     return options_.least_constant_gain;
   }
 

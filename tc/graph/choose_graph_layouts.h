@@ -18,9 +18,9 @@ struct GraphLayoutOptions {
   std::int64_t block = 16;  ///< as AlternativeOptions
   /// How layouts are chosen: Resolve; Fold, Adjacent, Forward and Backward, in which conversions may be folded into the accesses of nodes.
   LayoutMode mode = LayoutMode::Resolve;
-  bool constants_alone = false;          ///< tensors that a run computes stay as they are
-  double least_gain = 1;                 ///< a node must be so many times as cheap in layouts to take them
-  double least_constant_gain = 1;        ///< the same of layouts of constants alone
+  bool constants_alone = false;  ///< tensors that a run computes stay as they are
+  double least_constant_gain =
+      1;  ///< a node must be so many times as cheap with constants alone in layouts to take these
   std::set<std::string> constants = {};  ///< inputs whose conversions cost nothing
   /// Layouts in which \p node may take and give its tensors beside those of layout_alternatives(): what libraries are written for.
   /// May be null.

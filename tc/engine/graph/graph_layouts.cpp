@@ -232,7 +232,6 @@ bool constants_alone(graph::LayoutMode mode) {
 graph::GraphLayoutOptions options_of(const CompileOptions& options, LayoutPrices& prices) {
   graph::GraphLayoutOptions how;
   how.block = block_of(options.target);
-  how.least_gain = least_layout_gain;
   how.least_constant_gain = least_constant_layout_gain;
   how.constants_alone = constants_alone(options.layouts);
   how.mode = options.layouts;

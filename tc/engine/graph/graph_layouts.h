@@ -12,11 +12,7 @@
 
 namespace tc::engine {
 
-/// A node uses a layout if the model predicts at least this gain, because the model distinguishes the layouts of a
-/// convolution no better than that: benchmarks/layouts.py --guideline.
-constexpr double least_layout_gain = 1;
-
-/// The same for layouts of constants alone, which save copies and cost nothing.
+/// A node has constants alone in layouts if the model predicts at least this gain.
 constexpr double least_constant_layout_gain = 1.005;
 
 /// \p layouts of the operands of \p def, inputs before outputs, by name; operands without a layout are omitted.
