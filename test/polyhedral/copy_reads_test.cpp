@@ -1,6 +1,7 @@
 #include "tc/polyhedral/map_grid/copy_reads.h"
 
 #include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/map_grid/copy_of_read.h"
 #include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
 #include "tc/polyhedral/spread/grid_tree.h"
@@ -59,6 +60,20 @@ TEST_F(CopyReads, WhatABlockReadsIsCopiedBeforeIt) {
   ASSERT_EQ(state.buffers.size(), 1u);
   EXPECT_EQ(state.buffers[0].tensor, "block_B");
   EXPECT_TRUE(state.ahead.empty() && state.held.empty());
+}
+
+TEST_F(CopyReads, ACopyHasTheTilesAndBlocksOfItsPlace) {
+  auto state = this->state(1);
+  auto scop = product();
+  const NestSharedCopy choice{.statement = 0, .read = 0};
+  const auto copies = copy_of_read(scop, "U", choice, {{0, 4}, {1, 4}}, {"U", 1, 4, 1}, {0}, state);
+  ASSERT_EQ(copies.size(), 1u);
+  const auto& copy = copies.front();
+  EXPECT_EQ(copy.host, "U");
+  EXPECT_TRUE(copy.statement.domain.is_equal(isl::set(ctx(), "{ copy_A[m, k] : 0 <= m < 8 and 0 <= k < 12 }")));
+  ASSERT_EQ(copy.loops.size(), 1u) << "m is a loop around the copy";
+  EXPECT_EQ(values(copy.loops.front().at(0), copy.statement.domain.to_union_set()).extent(), 4) << "a block of k";
+  EXPECT_EQ(range_name(scop.statement("U").reads.front().function), "block_A");
 }
 
 TEST_F(CopyReads, WithTwoSlotsALoadRunsAheadAndWaits) {

@@ -111,6 +111,7 @@ class Inserter {
     std::vector<Place> added;
     std::vector<std::vector<std::string>> here;
     for (int i = 0; i < count; ++i) here.push_back(behind(filters[i]));
+    for (const auto& filter : filters) take_alone(behind_.at_end, filter, here.back());
     for (int i = 0; i < count; ++i) {
       auto inside = open.intersect_domain(filters[i]).intersect_range(filters[i]);
       node = up_to(visit(node.child(i).child(0), inside, isl::union_map::empty(node.ctx())), depth);
@@ -126,14 +127,17 @@ class Inserter {
   /// What stands behind the child of a sequence with the instances \p filter, and has not been placed.
   std::vector<std::string> behind(const isl::union_set& filter) {
     std::vector<std::string> result;
-    auto take = [&](auto& from, const std::string& statement) {
-      if (auto found = from.extract(statement))
-        result.insert(result.end(), found.mapped().begin(), found.mapped().end());
-    };
-    auto sets = elements(filter.set_list());
-    if (sets.size() == 1) take(behind_.behind, tuple_name(sets[0]));
-    for (const auto& set : sets) take(behind_.behind_all, tuple_name(set));
+    take_alone(behind_.behind, filter, result);
+    for (const auto& set : elements(filter.set_list())) take(behind_.behind_all, tuple_name(set), result);
     return result;
+  }
+  using Names = std::map<std::string, std::vector<std::string>>;
+  static void take(Names& from, const std::string& statement, std::vector<std::string>& to) {
+    if (auto found = from.extract(statement)) to.insert(to.end(), found.mapped().begin(), found.mapped().end());
+  }
+  /// Where \p filter has the instances of one statement.
+  static void take_alone(Names& from, const isl::union_set& filter, std::vector<std::string>& to) {
+    if (const auto sets = elements(filter.set_list()); sets.size() == 1) take(from, tuple_name(sets[0]), to);
   }
 
   /// After which children barriers stand: of the block, of the warp.

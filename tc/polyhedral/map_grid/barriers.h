@@ -35,12 +35,12 @@ inline const std::string proxy_fence = "tc_proxy_fence";
 /// The groups of products that the wait \p id leaves under way; -1 where \p id is no such wait.
 int unit_groups_left(const std::string& id);
 
-/// Names of synchronisation in order, by that of a statement: right behind the statement, and behind the child of the
-/// outermost sequence that has it.
+/// Names of synchronisation in order, by that of a statement: right behind the statement; behind the last child of the sequence
+/// that has it alone in a child; and behind the child of the outermost sequence that has it.
 struct Synchronisation {
-  std::map<std::string, std::vector<std::string>> behind = {}, behind_all = {};
+  std::map<std::string, std::vector<std::string>> behind = {}, at_end = {}, behind_all = {};
 
-  bool empty() const { return behind.empty() && behind_all.empty(); }
+  bool empty() const { return behind.empty() && at_end.empty() && behind_all.empty(); }
 };
 /// The function that the instances of synchronisation \p id call, "" where they are none.
 std::string function_of_synchronisation(const std::string& id);

@@ -200,7 +200,7 @@ class KernelNestCheck {
     for (const auto& band : space_.bands)
       for (std::size_t m = 0; m < band.members.size(); ++m) add_shared(band, m, number, above);
     for (const auto& loop : branch.loops)
-      if (loop.slots > 0) above.push_back(loop);
+      if (loop.slots > 0 && !contains(above, loop)) above.push_back(loop);
     const bool same = above.size() <= branch.loops.size() &&
                       std::equal(above.begin(), above.end(), branch.loops.begin(),
                                  [](const NestLoop& a, const NestLoop& b) { return a.digit == b.digit; });
@@ -289,7 +289,9 @@ class KernelNestCheck {
     const auto& index = loop.digit.index;
     const auto& id = view_.statements[static_cast<std::size_t>(number)].id;
     if (!blocks_.insert(number).second) fail("copies", "one loop of a statement has copies");
-    if (!space_.is_reduced(index) || !statement(number).write.exact)
+    if (runs_in_order(number, index))
+      check_copies_in_loop(number, loop);
+    else if (!space_.is_reduced(index) || !statement(number).write.exact)
       fail("copies", str("i", index.number, " of '", id, "' is not reduced, so it is not cut into blocks"));
     if (loop.slots > most_slots) fail("copies", str("at most ", most_slots, " blocks are in memory at once"));
     if (readers_.count(number) == 0)
@@ -305,6 +307,35 @@ class KernelNestCheck {
     if (range.min % loop.digit.step != 0)
       fail("copies",
            str("the reduction starts at ", range.min, ", which is not where a block of ", loop.digit.step, " starts"));
+  }
+
+  /// Is \p index an iterator of statement number \p number over which a loop around several statements runs in order, alone in its band?
+  bool runs_in_order(int number, const NestIndex& index) const {
+    const auto& id = view_.statements[static_cast<std::size_t>(number)].id;
+    return std::any_of(space_.bands.begin(), space_.bands.end(), [&](const SharedBand& band) {
+      return band.members.size() == 1 && !band.members[0].coincident &&
+             band.members[0].iterator_of(band, id) == index.number;
+    });
+  }
+
+  /// What is copied for iterations of a loop around several statements is the same before the loop, for all of its readers.
+  void check_copies_in_loop(int number, const NestLoop& loop) const {
+    if (loop.slots < 2) fail("copies", "copies for a loop around several statements run ahead, in at least 2 slots");
+    for (const auto& step : nest_.trunk) {
+      const auto* copy = std::get_if<NestSharedCopy>(&step.what);
+      if (!copy || copy->statement != number) continue;
+      const auto& read = statement(number).reads[static_cast<std::size_t>(copy->read)];
+      const auto& tensor = range_name(read.relation);
+      if (!read.exact || std::any_of(scop_.statements.begin(), scop_.statements.end(), [&](const Statement& other) {
+            return range_name(other.write.relation) == tensor;
+          }))
+        fail("copies", str("'", tensor, "' is not known before the loop around several statements"));
+    }
+    for (std::size_t other = 0; other < nest_.branches.size(); ++other)
+      for (const auto& of_other : nest_.branches[other].loops)
+        if (of_other.slots > 0 && of_other.slots != loop.slots &&
+            runs_in_order(static_cast<int>(other), of_other.digit.index))
+          fail("copies", "all copies for a loop around several statements have as many slots");
   }
 
   /// Copies that run ahead find no subscripts in copies, which run ahead themselves.

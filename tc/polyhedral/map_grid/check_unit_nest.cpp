@@ -73,7 +73,7 @@ class UnitCheck {
     if (!columns()) fail("4 threads along x have two neighbouring columns each, as 'n%8/2 on thread.x'");
     if (!are_along(rows()->digit.index, 1) || !are_along(columns()->digit.index, 2))
       fail("its warps are along y for rows and along z for columns");
-    if (!blocks()) fail("what it sums over runs in blocks with copies, as 'k/32 with copies'");
+    if (!steps()) fail("what it sums over is a loop of its own, as 'k/32 with copies'");
   }
 
   /// Are the warps of \p index, if it has several, along \p dimension?
@@ -82,10 +82,15 @@ class UnitCheck {
     return threads.size() < 2 || threads.front().dimension == dimension;
   }
 
-  const NestLoop* blocks() const {
+  /// The outermost loop over what it sums over: over blocks that copies are made for, if there are such.
+  const NestLoop* steps() const {
     for (const auto& loop : branch_.loops)
-      if (loop.slots > 0) return &loop;
+      if (space_.is_reduced(loop.digit.index)) return &loop;
     return nullptr;
+  }
+  /// The steps that a loop below that of copies runs.
+  std::int64_t steps_at_once() const {
+    return steps()->slots > 0 ? steps()->digit.step : space_.extent(steps()->digit.index);
   }
 
   UnitMember member(const NestIndex& index) const {
@@ -112,7 +117,7 @@ class UnitCheck {
              one.tile % (one.warp * one.warps) == 0 && one.warp * one.warps % size == 0 && one.warp % of_warp == 0;
     };
     const auto of_warp = unit.from_shared ? unit_rows_of_warp : unit.rows;
-    const auto steps = blocks()->digit.step;
+    const auto steps = steps_at_once();
     const bool whole_steps = starts_at_0(iterators.steps) &&
                              box(domain)[static_cast<std::size_t>(iterators.steps)].is_multiple_of(steps) &&
                              steps % unit.steps == 0;
@@ -150,7 +155,7 @@ class UnitCheck {
     if (row.warp != unit_rows_of_warp || row.warps % unit.warps != 0 || row.tile != row.warp * row.warps)
       fail(str("each warp has ", unit_rows_of_warp, " rows of a tile of '", unit.name,
                "', and their number is a multiple of ", unit.warps));
-    if (blocks()->digit.step != unit_row_elements || blocks()->slots < 3)
+    if (steps_at_once() != unit_row_elements || steps()->slots < 3)
       fail(str("'", unit.name, "' reads blocks of ", unit_row_elements, " steps in at least 3 slots"));
     const auto& sum = range_name(scop_.statement(branch_.statement).write.relation);
     bool keeps = false;

@@ -16,6 +16,11 @@ namespace tc::polyhedral {
 ///
 ///   band [h, w] { U: band [kh, kw]  ... I[h + kh, w + kw] ... }   tiles of 4 x 64, 3 x 3 kernel: copies of 6 x 66 elements
 ///
+/// Where the loop with copies is one that several statements share, in order, the copies of all its readers are made at its begin, and
+/// what is the same in all its iterations before it:
+///
+///   before  for b { S1: Q[n, k] K[b, w, k] }   after  copy_Q  for b { copy_K } { S1: block_Q[n, k] block_K[w, k, b] }
+///
 /// With several slots, copies run ahead (run_ahead); one by registers is a load before the reader and a copy behind it.
 /// What is read through index tensors is copied for the iterators that decide on it, U[m, n] reading T[I[m], k] as
 /// block_T[m, k].

@@ -1,9 +1,10 @@
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 
-#include <algorithm>
-#include <set>
+#include <map>
 #include <string>
+#include <utility>
 
+#include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -16,19 +17,35 @@ namespace {
 
 using isl::schedule_node;
 
-/// The statements whose copies run ahead.
-std::set<std::string> pipelined_readers(const GridClusterState& state) {
-  std::set<std::string> result;
-  for (const auto& copy : state.ahead) result.insert(copy.reader);
+/// Copies that run ahead in one loop, and what reads them.
+struct PipelinedLoop {
+  std::vector<std::string> copies, readers;
+
+  std::vector<std::string> statements() const {
+    auto result = copies;
+    result.insert(result.end(), readers.begin(), readers.end());
+    return result;
+  }
+};
+
+/// The loops in which copies run ahead. The readers of a loop stand in program order.
+std::vector<PipelinedLoop> pipelined_loops(const Scop& scop, const GridClusterState& state) {
+  std::map<std::vector<int>, PipelinedLoop> loops;
+  for (const auto& statement : scop.statements)
+    for (const auto& copy : state.ahead) {
+      if (copy.reader != statement.id) continue;
+      auto& loop = loops[path_of(common_node(scop.schedule, {copy.statement, copy.reader}))];
+      loop.copies.push_back(copy.statement);
+      if (!contains(loop.readers, copy.reader)) loop.readers.push_back(copy.reader);
+    }
+  std::vector<PipelinedLoop> result;
+  for (auto& [path, loop] : loops) result.push_back(std::move(loop));
   return result;
 }
 
-/// The sequence of \p reader and its copies, below the band over blocks.
-schedule_node pipelined_sequence(const Scop& scop, const GridClusterState& state, const std::string& reader) {
-  std::vector<std::string> statements{reader};
-  for (const auto& copy : state.ahead)
-    if (copy.reader == reader) statements.push_back(copy.statement);
-  auto node = common_node(scop.schedule, statements);
+/// The sequence of the readers of \p loop and their copies, below the band over blocks.
+schedule_node pipelined_sequence(const Scop& scop, const PipelinedLoop& loop) {
+  auto node = common_node(scop.schedule, loop.statements());
   auto band = band_above(node);
   if (!node.isa<isl::schedule_node_sequence>() || !band.isa<isl::schedule_node_band>() ||
       band_members(band).size() != 1)
@@ -36,25 +53,42 @@ schedule_node pipelined_sequence(const Scop& scop, const GridClusterState& state
   return node;
 }
 
-/// Adds the synchronisation of the copies for \p reader to \p result.
-void add_copy_waits(const Scop& scop, const GridClusterState& state, const std::string& reader,
+/// Adds the synchronisation of the copies of \p loop to \p result.
+void add_copy_waits(const Scop& scop, const GridClusterState& state, const PipelinedLoop& loop,
                     Synchronisation& result) {
-  auto node = pipelined_sequence(scop, state, reader);
-  std::string last, asynchronous;
+  auto node = pipelined_sequence(scop, loop);
+  std::string asynchronous;
   for (unsigned i = 0; i < node.n_children(); ++i) {
-    last = statement_ids(node.child(static_cast<int>(i)).child(0)).at(0);
-    if (scop.statement(last).asynchronous) asynchronous = last;
+    const auto first = statement_ids(node.child(static_cast<int>(i)).child(0)).at(0);
+    if (contains(loop.copies, first) && scop.statement(first).asynchronous) asynchronous = first;
   }
   if (asynchronous.empty()) return;
-  auto slots = state.blocks(reader).slots;
+  const auto& last = loop.readers.back();
+  auto slots = state.blocks(last).slots;
   if (const auto* unit = scop.statement(last).unit; !unit || !unit->from_shared) {
     result.behind[asynchronous] = {copy_commit};
-    result.behind[last] = {str(copy_wait, "_", slots - 2)};
+    result.at_end[asynchronous] = {str(copy_wait, "_", slots - 2)};
     return;
   }
   result.behind[asynchronous] = {copy_commit, unit_begin};
   result.behind[last] = {unit_commit, str(unit_wait, "_1"), str(copy_wait, "_", slots - 3), proxy_fence};
   result.behind_all[last] = {str(unit_wait, "_0")};
+}
+
+/// { [o0, ..., t0] } values of the bands down to \p band, of one member, from the first at which an instance of \p readers runs.
+isl::set from_first(const schedule_node& band, const isl::union_set& readers) {
+  const auto outer = call(band.ctx(), isl_schedule_node_get_prefix_schedule_multi_union_pw_aff, band.get());
+  const auto all = outer.flat_range_product(band.as<isl::schedule_node_band>().partial_schedule());
+  const auto runs = readers.apply(call(band.ctx(), isl_union_map_from_multi_union_pw_aff, all.copy())).as_set();
+  const auto last = static_cast<unsigned>(dimensions(runs) - 1);
+  const auto around = call(runs.ctx(), isl_set_eliminate, runs.copy(), isl_dim_set, last, 1u);
+  auto earlier = isl::map::universe(runs.space().map_from_set());
+  for (unsigned d = 0; d < last; ++d)
+    earlier = call(runs.ctx(), isl_map_equate, earlier.copy(), isl_dim_in, static_cast<int>(d), isl_dim_out,
+                   static_cast<int>(d));
+  earlier = call(runs.ctx(), isl_map_order_le, earlier.copy(), isl_dim_in, static_cast<int>(last), isl_dim_out,
+                 static_cast<int>(last));
+  return runs.apply(earlier).coalesce().gist(around);
 }
 
 }  // namespace
@@ -84,17 +118,16 @@ Scop run_ahead(const Scop& scop, const std::vector<int>& band, const std::vector
 
 Scop isolate_first_copies(const Scop& scop, const GridClusterState& state) {
   auto result = scop;
-  for (const auto& reader : pipelined_readers(state)) {
-    auto band = band_above(pipelined_sequence(result, state, reader));
-    auto first = values(band_members(band).at(0), scop.statement(reader).domain.to_union_set()).min;
-    result.schedule = isolate(band, {str("t0 >= ", first)}).schedule();
+  for (const auto& loop : pipelined_loops(scop, state)) {
+    auto band = band_above(pipelined_sequence(result, loop));
+    result.schedule = isolate(band, from_first(band, instances_of(scop, loop.readers))).schedule();
   }
   return result;
 }
 
 Synchronisation copy_waits(const Scop& scop, const GridClusterState& state) {
   Synchronisation result;
-  for (const auto& reader : pipelined_readers(state)) add_copy_waits(scop, state, reader, result);
+  for (const auto& loop : pipelined_loops(scop, state)) add_copy_waits(scop, state, loop, result);
   return result;
 }
 

@@ -182,21 +182,26 @@ std::vector<std::int64_t> strides_with(const std::vector<std::int64_t>& extent, 
   return strides;
 }
 
-/// Gives \p buffer a first dimension of \p choice.slots slots, which blocks of \p choice.along take in turn.
+/// Gives \p buffer, of the tensor of \p choice in \p before, a first dimension of \p choice.slots slots, which blocks of
+/// \p choice.along take in turn.
 ///
 ///   before  block_A[m, k]      after  block_A[floor(k/16) mod 2, m, k mod 16]
-void add_slots(Scop& scop, const std::string& buffer, const GridBuffer& choice) {
+void add_slots(Scop& scop, const Scop& before, const std::string& buffer, const GridBuffer& choice) {
   auto& tensor = scop.tensor(buffer);
-  for (auto& statement : scop.statements)
-    for (auto* access : accesses(statement)) {
+  for (auto& statement : scop.statements) {
+    const auto of_tensor = accesses(before.statement(statement.id));
+    const auto of_buffer = accesses(statement);
+    for (std::size_t i = 0; i < of_buffer.size(); ++i) {
+      auto* access = of_buffer[i];
       if (access->function.is_null() || range_name(access->function) != buffer) continue;
-      auto index = access->function.at(choice.along);
+      auto index = of_tensor[i]->function.at(choice.along);
       auto rest = mod(index, choice.size), slot = mod(floor_of(index, choice.size), choice.slots);
       auto inner = call(scop.ctx(), isl_pw_multi_aff_set_pw_aff, access->function.copy(),
                         static_cast<unsigned>(choice.along), rest.copy());
       auto place = call(scop.ctx(), isl_pw_multi_aff_from_pw_aff, slot.copy()).flat_range_product(inner);
       access->function = place.set_range_tuple(buffer).gist(statement.domain);
     }
+  }
   auto& extent = tensor.extent.at(static_cast<std::size_t>(choice.along));
   extent = std::min(extent, choice.size);
   tensor.extent.insert(tensor.extent.begin(), choice.slots);
@@ -216,7 +221,7 @@ Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer&
   if (!contracted->takes_turns && placer.is_of_threads(buffer, node_at(scop.schedule, inside)))
     return placer.keep_in_registers(buffer, memory.thread_elements) ? result : scop;
   bool slotted = choice.along >= 0;
-  if (slotted) add_slots(result, buffer, choice);
+  if (slotted) add_slots(result, scop, buffer, choice);
   auto& tensor = result.tensors.back();
   if (choice.contiguous >= 0)
     tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous + slotted));

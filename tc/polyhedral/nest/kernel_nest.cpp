@@ -44,7 +44,7 @@ UnitIterators unit_iterators(const NestSpace& space, const NestBranch& branch, i
     const auto iterator = space.iterator(loop.digit.index, number);
     if (loop.place == NestPlace::Thread && loop.dimension < 2)
       (loop.dimension == 0 ? result.columns : result.rows) = iterator;
-    if (loop.slots > 0) result.steps = iterator;
+    if (space.is_reduced(loop.digit.index)) result.steps = iterator;
   }
   return result;
 }

@@ -30,8 +30,7 @@ struct UnitIterators {
   int rows = -1, columns = -1, steps = -1;
 };
 
-/// The unit's iterators in branch number \p number: rows are on threads along y, columns along x, and copies
-/// are made for blocks of what is summed.
+/// The unit's iterators in branch number \p number: rows are on threads along y, columns along x, and loops run over what is summed.
 UnitIterators unit_iterators(const NestSpace& space, const NestBranch& branch, int number);
 
 }  // namespace tc::polyhedral

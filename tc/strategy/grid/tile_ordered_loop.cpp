@@ -20,8 +20,8 @@ using polyhedral::NestPlace;
 
 /// Bytes that a thread moves at once.
 constexpr std::int64_t bytes_at_once = 16;
-/// Blocks of an asynchronous copy in memory at once, and of one by registers.
-constexpr int slots_of_asynchronous = 3, slots_of_registers = 2;
+/// Blocks of an asynchronous copy in memory at once, of one by registers, and of one for iterations of the ordered loop.
+constexpr int slots_of_asynchronous = 3, slots_of_registers = 2, slots_of_loop = 2;
 /// Neighbouring threads that read vectors of one row of an operand, where copies turn it.
 constexpr std::int64_t beside_in_rows = 2;
 
@@ -36,6 +36,8 @@ struct RowTile {
   std::int64_t warps = 4, rows = 4, steps = 16;
   /// Threads have the rows and columns that units for matrices give them, and units compute the products that they can.
   bool by_units = false;
+  /// Operands of units are copied for whole iterations of the ordered loop, one ahead, where they can.
+  bool in_loop = false;
 
   std::int64_t rows_of_warp(std::int64_t warp_size) const { return warp_size / columns * rows; }
 };
@@ -55,6 +57,7 @@ class Tiler {
         most = std::max(most, std::min(tile.steps, steps) * tile.rows * ceil_div(columns, tile.columns));
       }
     if (tile.by_units && !has_units(tile)) return false;
+    if (tile.in_loop && !has_copies_in_loop(tile)) return false;
     return most <= most_between_barriers && tile.rows_of_warp(limits_.warp_size) * tile.warps <=
                                                 space_.members[static_cast<std::size_t>(view_.rows)].extent();
   }
@@ -116,8 +119,34 @@ class Tiler {
     result.vector = bytes_at_once / byte_size(own.type);
     result.beside = own.neighbours == result.contiguous ? 1 : beside_in_rows;
     // Waits count the copies of all blocks, and a block that nothing reads has none.
-    result.asynchronous = own.neighbours == result.contiguous && own.reads_always && blocks_of(s, tile) > 1;
+    result.asynchronous = own.neighbours == result.contiguous && own.reads_always &&
+                          (is_copied_in_loop(s, tile) ? moves_in_loop(s, read) : blocks_of(s, tile) > 1);
     return result;
+  }
+
+  /// Does the ordered loop around statement number \p s move what it reads by \p read?
+  bool moves_in_loop(int s, int read) const {
+    const auto& ordered = view(s).ordered;
+    return ordered.size() == 1 && space_.extent({s, ordered.front()}) >= slots_of_loop &&
+           contains(space_.statements[static_cast<std::size_t>(s)].copied[static_cast<std::size_t>(read)],
+                    ordered.front());
+  }
+  /// Are the operands of statement number \p s copied for iterations of the ordered loop: those that it moves without turning them?
+  bool is_copied_in_loop(int s, const RowTile& tile) const {
+    if (!tile.in_loop || !view(s).product || view(s).ordered.size() != 1) return false;
+    bool any = false;
+    for (int read = 0; read < 2; ++read) {
+      const auto& own = operand(s, read);
+      if (!own.is_copied || !moves_in_loop(s, read)) continue;
+      any = true;
+      if (own.neighbours < 0 || !own.reads_always) return false;
+    }
+    return any;
+  }
+  bool has_copies_in_loop(const RowTile& tile) const {
+    for (int s = 0; s < count(); ++s)
+      if (is_copied_in_loop(s, tile)) return true;
+    return false;
   }
 
   /// The unit that computes statement number \p s in \p tile; null where none does.
@@ -137,9 +166,10 @@ class Tiler {
       const auto& range = product->ranges[static_cast<std::size_t>(iterator)];
       return range.min == 0 && range.is_multiple_of(size);
     };
-    const bool fits = rows % unit->rows == 0 && tile.steps % unit->steps == 0 && blocks_of(s, tile) > 1 &&
+    const bool in_loop = is_copied_in_loop(s, tile);
+    const bool fits = rows % unit->rows == 0 && tile.steps % unit->steps == 0 && (in_loop || blocks_of(s, tile) > 1) &&
                       is_whole(row_of(s), rows * tile.warps) && is_whole(view(s).columns, unit->columns) &&
-                      is_whole(product->steps, tile.steps);
+                      is_whole(product->steps, in_loop ? unit->steps : tile.steps);
     return fits ? unit : nullptr;
   }
   bool has_units(const RowTile& tile) const {
@@ -164,6 +194,7 @@ class Tiler {
   NestBranch branch(int s, const RowTile& tile) const {
     NestBranch result{.statement = entry(s).id};
     for (int iterator : view(s).ordered) result.loops.push_back(polyhedral::loop_over({s, iterator}, 0, 1));
+    if (is_copied_in_loop(s, tile)) result.loops.back().slots = slots_of_loop;
     const auto& product = view(s).product;
     const int columns = view(s).columns;
     if (product) add_steps(s, tile, result);
@@ -214,6 +245,7 @@ class Tiler {
   void add_steps(int s, const RowTile& tile, NestBranch& branch) const {
     const NestIndex index{s, view(s).product->steps};
     if (!view(s).product->has_copies()) return branch.loops.push_back(polyhedral::loop_over(index, 0, 1));
+    if (is_copied_in_loop(s, tile)) return branch.loops.push_back(unrolled(index, 0, 1));
     auto blocks = polyhedral::loop_over(index, 0, tile.steps);
     const auto slots = is_asynchronous(s, tile) ? slots_of_asynchronous : slots_of_registers;
     blocks.slots = static_cast<int>(std::min<std::int64_t>(slots, blocks_of(s, tile)));
@@ -266,6 +298,8 @@ std::vector<Nest> ordered_loop_tiles(const polyhedral::Scop& scop, const polyhed
   for (auto warps : warps_of_blocks)
     for (auto rows : rows_by_units)
       for (auto steps : steps_by_units) add({unit_threads_x, warps, rows, steps, true});
+  for (auto warps : warps_of_blocks)
+    for (auto rows : rows_by_units) add({unit_threads_x, warps, rows, steps_by_units[0], true, true});
   for (auto columns : threads_along_columns)
     for (auto warps : warps_of_blocks)
       for (auto rows : rows_of_threads)

@@ -148,7 +148,7 @@ class StatementCounter {
                            .values = values_in_copy(),
                            .element = element,
                            .at_once = at_once(read, copy),
-                           .times = times / copies_made(),
+                           .times = times / copies_made(read),
                            .slots = slots,
                            .room = room / element},
                           spread_, shape_, *cluster_.target.grid);
@@ -215,12 +215,25 @@ class StatementCounter {
     return result;
   }
 
-  /// Copies that a block makes, one after the other.
-  double copies_made() const {
+  /// Copies of \p read that a block makes, one after the other: once for a loop whose iterations all read the same.
+  double copies_made(const PricedAccess& read) const {
     double result = 1;
-    for (const auto& it : spread_.iterators)
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i) {
+      const auto& it = spread_.iterators[i];
+      if (it.has_copies && !read.used[i]) continue;
       result *= it.tiles * static_cast<double>(it.cut > 0 ? ceil_div(it.extent, it.cut) : 1);
+    }
     return result;
+  }
+  /// Is a copy of \p read made at the begin of each iteration of a loop around several statements?
+  bool is_in_loop(const PricedAccess& read) const {
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
+      if (spread_.iterators[i].has_copies && read.used[i]) return true;
+    return false;
+  }
+  bool has_copies_in_loop() const {
+    return std::any_of(spread_.iterators.begin(), spread_.iterators.end(),
+                       [](const auto& it) { return it.has_copies; });
   }
 
   /// Sectors of one copy of \p box: neighbouring threads read pieces of its rows.
@@ -241,7 +254,7 @@ class StatementCounter {
     auto element = tensor_of(read).element;
     const auto& limits = *cluster_.target.grid;
     auto box = access_box(read, values_in_copy());
-    auto made = copies_made();
+    auto made = copies_made(read);
     auto bytes = elements(box) * element;
     auto transactions = made * copy_sectors(read, copy, box, element);
     auto round = static_cast<double>(limits.shared_banks * 4);
@@ -249,12 +262,9 @@ class StatementCounter {
     tensor.read += transactions;
     count_once(read, transactions, tensor);
     counts_.instructions += 2 * made * std::max(moves, 1.0);
-    auto slots = copy.asynchronous ? slots_ : std::min(slots_, 2);
+    auto slots = has_copies_in_loop() && !is_in_loop(read) ? 1 : copy.asynchronous ? slots_ : std::min(slots_, 2);
     counts_.shared_bytes += static_cast<std::int64_t>(bytes) * slots;
-    const auto copies = std::count_if(steps_.copies.begin(), steps_.copies.end(),
-                                      [&](const auto* each) { return each->statement == index_; });
-    counts_.barriers += 2 * made / static_cast<double>(copies);
-    counts_.copies = std::max(counts_.copies, made);
+    count_rounds(read, made);
     const auto written = made * std::max(bytes / round, 1.0);
     if (spread_.unit) counts_.shared_rounds += written;
     if (spread_.unit) return spread_.unit->from_shared ? count_operand(read) : count_fragments(read);
@@ -262,6 +272,18 @@ class StatementCounter {
     auto warps = costs(read, false, at_once(read, copy));
     counts_.shared_rounds += (written + times * warps.shared_rounds) * conflicts(read, copy, times, slots);
     counts_.instructions += times * warps.warps;
+  }
+
+  /// The threads wait for each other before they read a copy, and before they make the next. Copies for a loop around several
+  /// statements are made at once.
+  void count_rounds(const PricedAccess& read, double made) {
+    counts_.copies = std::max(counts_.copies, made);
+    const auto together = [&](const NestSharedCopy* each) {
+      return has_copies_in_loop() ? each->asynchronous : each->statement == index_;
+    };
+    const auto copies = std::count_if(steps_.copies.begin(), steps_.copies.end(), together);
+    const double waits = has_copies_in_loop() ? 1 : 2;
+    counts_.barriers += waits * made / (has_copies_in_loop() && !is_in_loop(read) ? 1.0 : static_cast<double>(copies));
   }
 
   /// Warps load four matrices of 8 x 16 bytes of an operand at once, for each step of their unit.

@@ -97,7 +97,14 @@ class SpreadReader {
     const auto number = static_cast<int>(it - result_.iterators.data());
     if (loop.place == NestPlace::Thread) add_threads(loop, *it);
     if (loop.place == NestPlace::Lanes) result_.vector = number;
-    if (is_cut(loop, branch_.loops, nest_.launch->block)) it->cut = loop.digit.step;
+    const bool runs_in_order =
+        std::any_of(cluster_.nests.bands.begin(), cluster_.nests.bands.end(), [&](const auto& band) {
+          return std::any_of(band.members.begin(), band.members.end(), [&](const auto& member) {
+            return !member.coincident && member.iterator_of(band, branch_.statement) == number;
+          });
+        });
+    it->has_copies = runs_in_order && loop.slots > 0;
+    if (!it->has_copies && is_cut(loop, branch_.loops, nest_.launch->block)) it->cut = loop.digit.step;
   }
 
   /// Spreads \p it over the threads of \p loop, those of a warp where a loop above it is on threads too.

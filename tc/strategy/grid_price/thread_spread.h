@@ -22,6 +22,7 @@ struct SpreadIterator {
   std::int64_t run = 1, count = 1;
   polyhedral::WarpDigit warps = {};  ///< of which the threads are; `count` are those of a warp then
   std::int64_t cut = 0;              ///< a reduction's values in one of its blocks; 0: it is not cut
+  bool has_copies = false;           ///< a loop around several statements, for whose iterations copies are made
 
   /// The value that a thread at \p coordinate of \p along begins with, as far as that coordinate tells.
   std::int64_t first(int along, std::int64_t coordinate) const;
