@@ -122,6 +122,7 @@ const Fault faults[] = {
     {"mark_parallel", call_coincident, product, "cpu:avx2", ""},
     {"split_kernels", lose_an_instance, product, "cuda:sm_90", ""},
     {"reduce_in_block", shorten<lanes>, sums, "cuda:sm_90", ""},
+    {"repeat_in_lanes", lose_an_instance, sums, "cuda:sm_90", ""},
     {"stage_tensor", lose_an_instance, product, "cuda:sm_90", ""},
     {"copy_reads", shorten<block>, product, "cuda:sm_90", ""},
     {"grid_tree", lose_a_thread, product, "cuda:sm_90", ""},

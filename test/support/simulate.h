@@ -113,8 +113,21 @@ class Simulation {
 
   void execute(const Statement& statement, const Index& instance) {
     auto result = value(statement, instance);
-    for (const auto& place : places_[&statement.write][instance])
-      cell(place) = result + (statement.accumulates ? cell(place) : 0);
+    for (const auto& writer : writers(statement, instance))
+      for (const auto& place : places_[&statement.write][writer])
+        cell(place) = result + (statement.accumulates ? cell(place) : 0);
+  }
+
+  /// The instances whose elements get the value of \p instance: where lanes combine and all of them write, those of all lanes.
+  static std::vector<Index> writers(const Statement& statement, const Index& instance) {
+    if (!statement.combined_in_all) return {instance};
+    std::vector<Index> result;
+    auto lane = static_cast<std::size_t>(statement.combined_iterator);
+    for (int i = 0; i < statement.combined_lanes; ++i) {
+      result.push_back(instance);
+      result.back()[lane] = instance[lane] / statement.combined_lanes * statement.combined_lanes + i;
+    }
+    return result;
   }
 
   const Scop& scop_;

@@ -101,7 +101,7 @@ std::optional<Meeting> SymbolicAst::advance(std::int64_t number) {
     }
     flush();
     auto place = run->iterators.at(static_cast<std::size_t>(site.statement->combined_iterator));
-    thread.writes = place % site.statement->combined_lanes == 0;
+    thread.writes = site.statement->combined_in_all || place % site.statement->combined_lanes == 0;
     thread.combines = {run->site, *run->write, value(site, *run)};
     return Meeting{&site, site.statement->combined_lanes};
   }

@@ -79,7 +79,7 @@ Expr combined_in_warp(const Statement& statement, Expr value) {
   return value;
 }
 
-/// The thread of those that combine their values that writes.
+/// Is the thread the first of those that combine their values?
 Expr is_first_lane(const Place& place) {
   Bounded at = raise_integer(place.site.iterators.at(place.statement.combined_iterator), place.environment);
   Bounded lane = modulo(at, exactly(place.statement.combined_lanes));
@@ -100,7 +100,8 @@ Stmt write_value(const Place& place, const Tensor& target, const Bounded& at, Ex
     Expr all = combined_in_warp(statement, value);
     value = ir::Variable::make(all.type(), name);
     if (statement.accumulates) value = combine(statement.op, load(target, at, lanes), value);
-    Stmt write = ir::IfThenElse::make(is_first_lane(place), store(target, at, value, lanes));
+    Stmt write = store(target, at, value, lanes);
+    if (!statement.combined_in_all) write = ir::IfThenElse::make(is_first_lane(place), write);
     return ir::LetStmt::make(name, all, write);
   }
   if (statement.accumulates) {

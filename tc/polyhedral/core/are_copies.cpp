@@ -40,13 +40,14 @@ bool all_copies(const std::vector<T>& a, const std::vector<T>& b) {
 
 bool are_copies(const Statement& a, const Statement& b) {
   const auto& [id, domain, body, source, iterators, origin, accumulates, op, write, product, reads, vector_lanes, unit,
-               unit_iterators, combined_iterator, combined_lanes, source_read, asynchronous, padded, loops, uneven] = a;
+               unit_iterators, combined_iterator, combined_lanes, combined_in_all, source_read, asynchronous, padded,
+               loops, uneven] = a;
   return id == b.id && is_one(domain, b.domain) && body == b.body && source == b.source && iterators == b.iterators &&
          is_one(origin, b.origin) && accumulates == b.accumulates && op == b.op && are_copies(write, b.write) &&
          product == b.product && all_copies(reads, b.reads) && vector_lanes == b.vector_lanes && unit == b.unit &&
          unit_iterators == b.unit_iterators && combined_iterator == b.combined_iterator &&
-         combined_lanes == b.combined_lanes && source_read == b.source_read && asynchronous == b.asynchronous &&
-         padded == b.padded && loops == b.loops && uneven == b.uneven;
+         combined_lanes == b.combined_lanes && combined_in_all == b.combined_in_all && source_read == b.source_read &&
+         asynchronous == b.asynchronous && padded == b.padded && loops == b.loops && uneven == b.uneven;
 }
 
 bool are_copies(const Tensor& a, const Tensor& b) {

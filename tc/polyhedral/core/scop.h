@@ -63,9 +63,10 @@ struct Statement {
   const MatrixUnit* unit = nullptr;
   std::array<int, 3> unit_iterators = {-1, -1, -1};
   /// Neighbouring threads, `combined_lanes` of them along this iterator, combine their values with `op` without memory;
-  /// the first of them writes. -1: each instance writes its own value.
+  /// the first of them writes, or each if `combined_in_all`. -1: each instance writes its own value.
   int combined_iterator = -1;
   int combined_lanes = 0;
+  bool combined_in_all = false;
   /// Copy: the read of the source statement whose element it moves, after those in its subscripts; -1: its only read.
   int source_read = -1;
   /// Copy in a kernel: an instance only begins; its value is there after a wait (pipeline_copies.h).

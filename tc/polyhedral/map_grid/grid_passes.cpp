@@ -6,6 +6,7 @@
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
+#include "tc/polyhedral/map_grid/repeat_in_lanes.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/kernel_nest.h"
 #include "tc/polyhedral/spread/thread_map.h"
@@ -14,6 +15,7 @@ namespace tc::polyhedral {
 namespace {
 
 void reduce(GridCluster& cluster) { cluster.scop = reduce_in_block(cluster.scop, cluster.state); }
+void repeat(GridCluster& cluster) { cluster.scop = repeat_in_lanes(cluster.scop, cluster.state); }
 
 /// Keeps the elements of the staged tensors in temporaries while a block works on them.
 void stage(GridCluster& cluster) {
@@ -114,10 +116,11 @@ GridKernel GridCluster::kernel() const {
 
 const std::vector<GridPass>& grid_passes() {
   static const auto& passes = *new std::vector<GridPass>{
-      {"reduce_in_block", reduce, GridLaws::Statements},    {"stage_tensor", stage, GridLaws::Statements},
-      {"copy_reads", copy, GridLaws::Statements},           {"grid_tree", spread, GridLaws::Threads},
-      {"hold_in_registers", hold, GridLaws::Threads},       {"promote_in_block", promote, GridLaws::Threads},
-      {"as_kernel", make_kernel, GridLaws::Unsynchronised}, {"insert_barriers", synchronise, GridLaws::Kernel},
+      {"reduce_in_block", reduce, GridLaws::Statements},  {"repeat_in_lanes", repeat, GridLaws::Statements},
+      {"stage_tensor", stage, GridLaws::Statements},      {"copy_reads", copy, GridLaws::Statements},
+      {"grid_tree", spread, GridLaws::Threads},           {"hold_in_registers", hold, GridLaws::Threads},
+      {"promote_in_block", promote, GridLaws::Threads},   {"as_kernel", make_kernel, GridLaws::Unsynchronised},
+      {"insert_barriers", synchronise, GridLaws::Kernel},
   };
   return passes;
 }

@@ -46,6 +46,7 @@ struct GridPass {
 /// The passes that make a kernel of a cluster, in order; each is described in the header of its name.
 ///
 ///   reduce_in_block    reductions along x accumulate in each thread, then in warps
+///   repeat_in_lanes    what threads along x would hand to each other, each of them computes
 ///   stage_tensor       accumulators are temporaries, copied out
 ///   copy_reads         copies of what a block reads, block by block of a reduction
 ///   grid_tree          loops are spread over blocks and threads

@@ -23,11 +23,11 @@ CopyBlocks GridClusterState::blocks(const std::string& reader) const {
 
 NestBranch GridClusterState::branch(const std::string& id, const std::vector<int>& iterators) const {
   if (const auto number = position(id); number >= 0) return nest.branches.at(static_cast<std::size_t>(number));
-  for (const auto& branch : added)
-    if (branch.statement == id) return added_branch(*this, branch, {}, iterators);
   NestAdded flags;
   for (const auto& step : nest.trunk)
     if (const auto* found = std::get_if<NestAdded>(&step.what)) flags = *found;
+  for (const auto& branch : added)
+    if (branch.statement == id) return added_branch(*this, branch, {.unrolled = flags.unrolled}, iterators);
   return added_branch(*this, {.statement = id}, flags, iterators);
 }
 

@@ -12,9 +12,9 @@ isl::union_map equal_at(const isl::union_map& pairs, const isl::multi_union_pw_a
   return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), function.copy());
 }
 
-/// The instances of \p statement that write: of threads that combine their values, the first.
+/// The instances of \p statement that write: of threads that combine their values, the first, or all.
 isl::set writers(const Statement& statement) {
-  if (statement.combined_iterator < 0) return statement.domain;
+  if (statement.combined_iterator < 0 || statement.combined_in_all) return statement.domain;
   auto names = dimension_names(dimensions(statement.domain));
   auto text = str("{ ", statement.id, "[", join(names), "] : ", names[statement.combined_iterator], " mod ",
                   statement.combined_lanes, " = 0 }");

@@ -374,17 +374,30 @@ class StatementCounter {
     counts_.registers = std::max(counts_.registers, elements);
   }
 
+  /// Do the threads along x, a part of a warp, combine sums by exchanges alone (reduce_in_block.h)?
+  bool combines_in_part_of_warp() const {
+    const auto warp = cluster_.target.grid->warp_size;
+    if (shape_.block[0] >= warp || warp % shape_.block[0] != 0 || shape_.threads() % warp != 0) return false;
+    return std::all_of(spread_.iterators.begin(), spread_.iterators.end(), [](const SpreadIterator& it) {
+      return it.dimension <= 0 || (it.extent % it.tile == 0 && it.tile % (it.run * it.count * it.warps.count) == 0);
+    });
+  }
+
   /// The warps leave what they have summed in shared memory, from where one thread adds it.
   void count_combination() {
     auto warps = static_cast<double>(ceil_div(shape_.threads(), cluster_.target.grid->warp_size));
     auto sums = spread_.rounds(&statement_.write);
-    counts_.barriers += 2 * sums;
     counts_.waits.back().rounds = std::max(counts_.waits.back().rounds, sums);
-    auto shuffles = std::log2(static_cast<double>(cluster_.target.grid->warp_size));
-    counts_.exchanges +=
-        sums * (shuffles + static_cast<double>(ceil_div(shape_.block[0], cluster_.target.grid->warp_size)));
-    counts_.shared_rounds += 2 * sums * warps;
-    counts_.instructions += sums * warps * (2 * shuffles + 2);
+    const bool in_part = combines_in_part_of_warp();
+    auto shuffles = std::log2(static_cast<double>(in_part ? shape_.block[0] : cluster_.target.grid->warp_size));
+    counts_.exchanges += sums * shuffles;
+    counts_.instructions += sums * warps * 2 * shuffles;
+    if (!in_part) {
+      counts_.barriers += 2 * sums;
+      counts_.exchanges += sums * static_cast<double>(ceil_div(shape_.block[0], cluster_.target.grid->warp_size));
+      counts_.shared_rounds += 2 * sums * warps;
+      counts_.instructions += 2 * sums * warps;
+    }
     if (is_kept(statement_.write.tensor)) return;
     counts_.waits.push_back({{{statement_.write.tensor, sums}}, sums});
     auto& tensor = sectors_of(statement_.write);

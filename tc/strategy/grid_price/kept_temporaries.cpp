@@ -48,16 +48,30 @@ double own_elements(const PricedAccess& access, const ThreadSpread& spread) {
   return result;
 }
 
+/// The tensors that all threads along x have, a part of a warp: the first of them writes them, or all combine sums (repeat_in_lanes.h).
+std::vector<bool> tensors_of_all_lanes(const PricedCluster& cluster, const std::vector<ThreadSpread>& spreads,
+                                       const KernelShape& shape) {
+  std::vector<bool> result(cluster.tensors.size(), cluster.target.grid->warp_size % shape.block[0] == 0);
+  for (std::size_t s = 0; s < spreads.size(); ++s) {
+    const auto& statement = cluster.statements[s];
+    if (spreads[s].moves_along(statement.write, 0)) result[static_cast<std::size_t>(statement.write.tensor)] = false;
+    if (spreads[s].unit)
+      for (const auto& read : statement.reads) result[static_cast<std::size_t>(read.tensor)] = false;
+  }
+  return result;
+}
+
 /// KeptTemporaries::handed
 std::vector<bool> handed_tensors(const PricedCluster& cluster, const std::vector<ThreadSpread>& spreads,
                                  const KernelShape& shape) {
   std::vector<bool> result(cluster.tensors.size());
   std::vector<std::optional<Sharings>> known(cluster.tensors.size());
+  const auto in_all_lanes = tensors_of_all_lanes(cluster, spreads, shape);
   const auto note = [&](const PricedAccess& access, const ThreadSpread& spread) {
     const auto tensor = static_cast<std::size_t>(access.tensor);
     const auto here = sharings(access, spread, shape);
     const auto& first = known[tensor] ? *known[tensor] : *(known[tensor] = here);
-    for (std::size_t d = 0; d < here.size(); ++d)
+    for (std::size_t d = in_all_lanes[tensor] ? 1 : 0; d < here.size(); ++d)
       if (here[d] == Sharing::Same || here[d] != first[d]) result[tensor] = true;
   };
   for (std::size_t s = 0; s < spreads.size(); ++s) {
