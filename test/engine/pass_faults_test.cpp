@@ -121,6 +121,7 @@ const Fault faults[] = {
     {"vectorise", halve_lanes, product, "cpu:avx2", ""},
     {"mark_parallel", call_coincident, product, "cpu:avx2", ""},
     {"split_kernels", lose_an_instance, product, "cuda:sm_90", ""},
+    {"fill_rows", lose_an_instance, sums, "cuda:sm_90", ""},
     {"reduce_in_block", shorten<lanes>, sums, "cuda:sm_90", ""},
     {"repeat_in_lanes", lose_an_instance, sums, "cuda:sm_90", ""},
     {"stage_tensor", lose_an_instance, product, "cuda:sm_90", ""},

@@ -326,8 +326,8 @@ class KernelNestCheck {
       if (!copy || copy->statement != number) continue;
       const auto& read = statement(number).reads[static_cast<std::size_t>(copy->read)];
       const auto& tensor = range_name(read.relation);
-      if (!read.exact || std::any_of(scop_.statements.begin(), scop_.statements.end(), [&](const Statement& other) {
-            return range_name(other.write.relation) == tensor;
+      if (!read.exact || std::any_of(view_.statements.begin(), view_.statements.end(), [&](const auto& other) {
+            return range_name(scop_.statement(other.id).write.relation) == tensor;
           }))
         fail("copies", str("'", tensor, "' is not known before the loop around several statements"));
     }

@@ -8,6 +8,7 @@
 #include "tc/base/matrix_unit.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map_grid/fill_rows.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/kernel_nest.h"
 
@@ -112,8 +113,11 @@ class UnitCheck {
     const auto starts_at_0 = [&](int iterator) {
       return iterator >= 0 && box(domain)[static_cast<std::size_t>(iterator)].min == 0;
     };
+    const auto more = rows_to_fill(scop_, space_, nest_);
+    const auto is_filled = [&](int iterator) { return more && iterator == iterators.rows; };
     const auto is_whole = [&](int iterator, const UnitMember& one, std::int64_t size, std::int64_t of_warp) {
-      return starts_at_0(iterator) && box(domain)[static_cast<std::size_t>(iterator)].is_multiple_of(one.tile) &&
+      return starts_at_0(iterator) &&
+             (is_filled(iterator) || box(domain)[static_cast<std::size_t>(iterator)].is_multiple_of(one.tile)) &&
              one.tile % (one.warp * one.warps) == 0 && one.warp * one.warps % size == 0 && one.warp % of_warp == 0;
     };
     const auto of_warp = unit.from_shared ? unit_rows_of_warp : unit.rows;
@@ -129,7 +133,8 @@ class UnitCheck {
     tiles[static_cast<std::size_t>(iterators.rows)] = member(rows()->digit.index).tile;
     tiles[static_cast<std::size_t>(iterators.columns)] = member(columns()->digit.index).tile;
     tiles[static_cast<std::size_t>(iterators.steps)] = steps;
-    if (!scop_.statement(branch_.statement).loops.empty() && !is_of_whole_tiles(domain, tiles))
+    if (!scop_.statement(branch_.statement).loops.empty() &&
+        !is_of_whole_tiles(more ? filled(domain, iterators.rows, *more) : isl::set(domain), tiles))
       fail("rows of a tile need other iterations of the loop around it; a tile of fewer rows has the same for all");
   }
 

@@ -103,6 +103,7 @@ class Copy {
     auto source = range_name(read.relation);
     auto memory = first.add(
         isl::pw_multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", source, "[", join(distances()), "] }")));
+    if (reads_rows_again(read)) memory = inside(memory, scop_.tensor(source));
     statement.domain = domain(statement.id, read, memory);
     statement.reads = {{memory.as_map().intersect_domain(statement.domain), true, memory}};
     statement.write = access(statement, to);
@@ -117,6 +118,30 @@ class Copy {
     statement.reads = {access(statement, from)};
     statement.write = access(statement, to);
     return addition;
+  }
+
+  /// Does the reader have rows that the tensor has not (fill_rows.h)? The copy has its last ones in their place.
+  bool reads_rows_again(const Access& read) const {
+    const auto tensor = range_name(read.relation);
+    return !reader_.loops.empty() && !reader_.domain.is_subset(read.relation.domain()) &&
+           !reader_.domain.apply(read.function.as_map()).is_subset(elements_of(scop_.tensor(tensor)));
+  }
+  isl::set elements_of(const Tensor& tensor) const {
+    const auto names = dimension_names(static_cast<int>(tensor.extent.size()));
+    std::vector<std::string> bounds;
+    for (std::size_t d = 0; d < names.size(); ++d)
+      bounds.push_back(str(tensor.min[d], " <= ", names[d], " < ", tensor.min[d] + tensor.extent[d]));
+    return isl::set(scop_.ctx(), str("{ ", tensor.name, "[", join(names), "] : ", join(bounds, " and "), " }"));
+  }
+  /// \p element, with indices behind the end of \p tensor at its last one.
+  isl::pw_multi_aff inside(const isl::pw_multi_aff& element, const Tensor& tensor) const {
+    const auto names = dimension_names(static_cast<int>(tensor.extent.size()));
+    std::vector<std::string> last;
+    for (std::size_t d = 0; d < names.size(); ++d)
+      last.push_back(str("min(", names[d], ", ", tensor.min[d] + tensor.extent[d] - 1, ")"));
+    const isl::pw_multi_aff clamp(
+        scop_.ctx(), str("{ ", tensor.name, "[", join(names), "] -> ", tensor.name, "[", join(last), "] }"));
+    return clamp.pullback(element);
   }
 
   Addition start(const std::string& wish) const {
@@ -211,7 +236,8 @@ class Copy {
     auto image = instances(id);
     bool windows = std::any_of(dimensions_.begin(), dimensions_.end(),
                                [](const auto& dimension) { return dimension.iterator < 0; });
-    if (!windows && reader_.domain.is_subset(read.relation.domain())) return reader_.domain.apply(image);
+    if (!windows && (reads_rows_again(read) || reader_.domain.is_subset(read.relation.domain())))
+      return reader_.domain.apply(image);
     auto whole = windows ? tiles(id) : reader_.domain.apply(image);
     auto elements = isl::set::universe(read.relation.range().space());
     auto bounds = box(read.relation.range());

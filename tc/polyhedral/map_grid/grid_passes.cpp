@@ -3,6 +3,7 @@
 #include "tc/polyhedral/map/stage_tensor.h"
 #include "tc/polyhedral/map_grid/barriers.h"
 #include "tc/polyhedral/map_grid/copy_reads.h"
+#include "tc/polyhedral/map_grid/fill_rows.h"
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
@@ -13,6 +14,14 @@
 
 namespace tc::polyhedral {
 namespace {
+
+void fill(GridCluster& cluster) {
+  const auto rows = rows_to_fill(cluster.scop, cluster.state.space, cluster.state.nest);
+  if (!rows) return;
+  const auto space = filled_space(cluster.scop, cluster.state.space, cluster.state.nest, *rows);
+  cluster.scop = fill_rows(cluster.scop, cluster.state.space, cluster.state.nest, *rows);
+  cluster.state.space = space;
+}
 
 void reduce(GridCluster& cluster) { cluster.scop = reduce_in_block(cluster.scop, cluster.state); }
 void repeat(GridCluster& cluster) { cluster.scop = repeat_in_lanes(cluster.scop, cluster.state); }
@@ -116,10 +125,15 @@ GridKernel GridCluster::kernel() const {
 
 const std::vector<GridPass>& grid_passes() {
   static const auto& passes = *new std::vector<GridPass>{
-      {"reduce_in_block", reduce, GridLaws::Statements},  {"repeat_in_lanes", repeat, GridLaws::Statements},
-      {"stage_tensor", stage, GridLaws::Statements},      {"copy_reads", copy, GridLaws::Statements},
-      {"grid_tree", spread, GridLaws::Threads},           {"hold_in_registers", hold, GridLaws::Threads},
-      {"promote_in_block", promote, GridLaws::Threads},   {"as_kernel", make_kernel, GridLaws::Unsynchronised},
+      {"fill_rows", fill, GridLaws::Statements},
+      {"reduce_in_block", reduce, GridLaws::Statements},
+      {"repeat_in_lanes", repeat, GridLaws::Statements},
+      {"stage_tensor", stage, GridLaws::Statements},
+      {"copy_reads", copy, GridLaws::Statements},
+      {"grid_tree", spread, GridLaws::Threads},
+      {"hold_in_registers", hold, GridLaws::Threads},
+      {"promote_in_block", promote, GridLaws::Threads},
+      {"as_kernel", make_kernel, GridLaws::Unsynchronised},
       {"insert_barriers", synchronise, GridLaws::Kernel},
   };
   return passes;

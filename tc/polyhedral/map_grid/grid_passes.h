@@ -45,6 +45,7 @@ struct GridPass {
 
 /// The passes that make a kernel of a cluster, in order; each is described in the header of its name.
 ///
+///   fill_rows          the last tile of rows of an ordered loop is filled up, so that all threads run alike
 ///   reduce_in_block    reductions along x accumulate in each thread, then in warps
 ///   repeat_in_lanes    what threads along x would hand to each other, each of them computes
 ///   stage_tensor       accumulators are temporaries, copied out

@@ -1,5 +1,7 @@
 #include "tc/polyhedral/nest/nest_space.h"
 
+#include <algorithm>
+
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map/copy_dimensions.h"
@@ -21,6 +23,12 @@ bool NestSpace::is_reduced(const NestIndex& index) const {
   if (index.statement < 0) return false;
   const auto& statement = statements.at(static_cast<std::size_t>(index.statement));
   return statement.accumulates && !contains(statement.kept, index.number);
+}
+
+bool NestSpace::has_ordered_loop() const {
+  return std::any_of(bands.begin(), bands.end(), [](const SharedBand& band) {
+    return std::any_of(band.members.begin(), band.members.end(), [](const auto& member) { return !member.coincident; });
+  });
 }
 
 std::int64_t NestSpace::extent(const NestIndex& index) const {

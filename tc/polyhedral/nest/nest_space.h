@@ -31,6 +31,8 @@ struct NestSpace {
   int iterator(const NestIndex& index, int statement) const;
   /// Is \p index, of a kernel's nest, an iterator over which a statement sums or otherwise accumulates?
   bool is_reduced(const NestIndex& index) const;
+  /// Does a loop that runs in order stand around several statements?
+  bool has_ordered_loop() const;
   /// How many values \p index takes.
   std::int64_t extent(const NestIndex& index) const;
 };

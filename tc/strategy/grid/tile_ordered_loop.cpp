@@ -166,9 +166,12 @@ class Tiler {
       const auto& range = product->ranges[static_cast<std::size_t>(iterator)];
       return range.min == 0 && range.is_multiple_of(size);
     };
+    // The last tile of rows is filled up (fill_rows.h), if that is possible.
+    const bool has_rows =
+        !product->ranges[static_cast<std::size_t>(row_of(s))].symbolic || is_whole(row_of(s), rows * tile.warps);
     const bool in_loop = is_copied_in_loop(s, tile);
     const bool fits = rows % unit->rows == 0 && tile.steps % unit->steps == 0 && (in_loop || blocks_of(s, tile) > 1) &&
-                      is_whole(row_of(s), rows * tile.warps) && is_whole(view(s).columns, unit->columns) &&
+                      has_rows && is_whole(view(s).columns, unit->columns) &&
                       is_whole(product->steps, in_loop ? unit->steps : tile.steps);
     return fits ? unit : nullptr;
   }

@@ -10,6 +10,7 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/grid/resident_blocks.h"
+#include "tc/strategy/grid_price/filled_rows.h"
 
 namespace tc::strategy {
 namespace {
@@ -139,9 +140,7 @@ double largest(const GridPrice& price) {
                    price.latency, price.starts});
 }
 
-}  // namespace
-
-GridPrice grid_price(const PricedCluster& cluster, const polyhedral::Nest& nest) {
+GridPrice price_of(const PricedCluster& cluster, const polyhedral::Nest& nest) {
   const auto& limits = *cluster.target.grid;
   const auto& rates = grid_rates_of(limits);
   GridPrice result;
@@ -184,6 +183,13 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::Nest& nest)
   bool fits = counts.copies <= 0 || counts.shared_bytes <= nest.launch->shared_bytes;
   if (!fits) result.seconds = std::numeric_limits<double>::infinity();
   return result;
+}
+
+}  // namespace
+
+GridPrice grid_price(const PricedCluster& cluster, const polyhedral::Nest& nest) {
+  const auto filled = with_filled_rows(cluster, nest);
+  return price_of(filled ? *filled : cluster, nest);
 }
 
 GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping) {

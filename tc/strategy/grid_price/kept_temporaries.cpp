@@ -127,18 +127,12 @@ std::int64_t bytes_of_temporaries(const PricedCluster& cluster, const std::vecto
   return static_cast<std::int64_t>(std::accumulate(bytes.begin(), bytes.end(), 0.0));
 }
 
-bool has_ordered_loop(const PricedCluster& cluster) {
-  for (std::size_t s = 0; s < cluster.statements.size(); ++s)
-    if (has_ordered_loop(cluster, s)) return true;
-  return false;
-}
-
 }  // namespace
 
 KeptTemporaries kept_temporaries(const PricedCluster& cluster, const std::vector<ThreadSpread>& spreads,
                                  const KernelShape& shape, const std::vector<bool>& kept) {
   KeptTemporaries result{handed_tensors(cluster, spreads, shape)};
-  if (!has_ordered_loop(cluster)) return result;
+  if (!cluster.nests.has_ordered_loop()) return result;
   auto in_registers = kept, in_shared_memory = kept;
   for (std::size_t t = 0; t < kept.size(); ++t) {
     in_registers[t] = kept[t] && !result.handed[t];

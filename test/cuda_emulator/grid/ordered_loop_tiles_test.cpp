@@ -176,6 +176,7 @@ const Small programs[] = {
     {"attention", attention, {{"H", 2}, {"N", 70}, {"J", 40}, {"K", 12}, {"D", 8}}},
     {"causal", causal, {{"N", 64}, {"K", 32}, {"B", 2}, {"W", 32}, {"D", 24}}},
     {"halves", halves, {{"N", 64}, {"K", 32}, {"B", 3}, {"W", 32}, {"D", 24}}},
+    {"odd", halves, {{"N", 45}, {"K", 32}, {"B", 2}, {"W", 32}, {"D", 16}}},
     {"gradient", gradient, {{"N", 64}, {"K", 32}, {"B", 2}, {"W", 32}}},
     {"recurrence", recurrence, {{"N", 66}, {"K", 32}, {"T", 4}, {"C", 40}}},
 };

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+
+#include "tc/polyhedral/nest/nest.h"
+#include "tc/strategy/price/priced_cluster.h"
+
+namespace tc::strategy {
+
+/// \p cluster with as many rows as the kernel of \p nest runs, whose last tile is filled up (fill_rows.h); nothing where it has whole
+/// tiles or fills none.
+std::optional<PricedCluster> with_filled_rows(const PricedCluster& cluster, const polyhedral::Nest& nest);
+
+}  // namespace tc::strategy
