@@ -78,6 +78,15 @@ Statement moved(const Statement& statement, const isl::multi_aff& from, const is
   return result;
 }
 
+isl::pw_multi_aff clamped(const isl::pw_multi_aff& element, const Tensor& tensor) {
+  const auto names = dimension_names(static_cast<int>(tensor.extent.size()));
+  std::vector<std::string> last;
+  for (std::size_t d = 0; d < names.size(); ++d)
+    last.push_back(str("min(", names[d], ", ", tensor.min[d] + tensor.extent[d] - 1, ")"));
+  const auto text = str("{ ", tensor.name, "[", join(names), "] -> ", tensor.name, "[", join(last), "] }");
+  return isl::pw_multi_aff(element.ctx(), text).pullback(element);
+}
+
 bool touches(const Access& access, const std::string& tensor) { return range_name(access.relation) == tensor; }
 
 std::vector<Access*> accesses(Statement& statement) {

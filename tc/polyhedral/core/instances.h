@@ -21,6 +21,8 @@ std::vector<int> kept_dimensions(const Statement& statement);
 Access exact_access(const isl::map& relation);
 /// \p access to \p tensor in place of its own tensor, at the same index.
 Access redirect(const Access& access, const std::string& tensor);
+/// \p element of \p tensor, where indices behind its end are its last ones.
+isl::pw_multi_aff clamped(const isl::pw_multi_aff& element, const Tensor& tensor);
 /// \p statement with the instances \p domain, which \p from takes to those it has.
 Statement moved(const Statement& statement, const isl::multi_aff& from, const isl::set& domain);
 /// Does \p access touch \p tensor?

@@ -103,7 +103,7 @@ class Copy {
     auto source = range_name(read.relation);
     auto memory = first.add(
         isl::pw_multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", source, "[", join(distances()), "] }")));
-    if (reads_rows_again(read)) memory = inside(memory, scop_.tensor(source));
+    if (reads_rows_again(read)) memory = clamped(memory, scop_.tensor(source));
     statement.domain = domain(statement.id, read, memory);
     statement.reads = {{memory.as_map().intersect_domain(statement.domain), true, memory}};
     statement.write = access(statement, to);
@@ -133,17 +133,6 @@ class Copy {
       bounds.push_back(str(tensor.min[d], " <= ", names[d], " < ", tensor.min[d] + tensor.extent[d]));
     return isl::set(scop_.ctx(), str("{ ", tensor.name, "[", join(names), "] : ", join(bounds, " and "), " }"));
   }
-  /// \p element, with indices behind the end of \p tensor at its last one.
-  isl::pw_multi_aff inside(const isl::pw_multi_aff& element, const Tensor& tensor) const {
-    const auto names = dimension_names(static_cast<int>(tensor.extent.size()));
-    std::vector<std::string> last;
-    for (std::size_t d = 0; d < names.size(); ++d)
-      last.push_back(str("min(", names[d], ", ", tensor.min[d] + tensor.extent[d] - 1, ")"));
-    const isl::pw_multi_aff clamp(
-        scop_.ctx(), str("{ ", tensor.name, "[", join(names), "] -> ", tensor.name, "[", join(last), "] }"));
-    return clamp.pullback(element);
-  }
-
   Addition start(const std::string& wish) const {
     Addition addition;
     addition.host = reader_.id;

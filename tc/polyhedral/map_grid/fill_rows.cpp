@@ -44,29 +44,30 @@ class Filling {
     return any && reads_written();
   }
 
- private:
-  bool is_temporary(const std::string& name) const {
-    const auto& tensor = scop_.tensor(name);
-    return kept_.count(name) > 0 && tensor.storage == Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out;
-  }
-  static bool depends_on(const Access& access, int iterator) {
-    return access.function.is_null() ||
-           isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, static_cast<unsigned>(iterator), 1) ==
-               isl_bool_true;
-  }
-
   bool is_copied(std::size_t number, int read) const {
     return std::any_of(nest_.trunk.begin(), nest_.trunk.end(), [&](const NestStep& step) {
       const auto* copy = std::get_if<NestSharedCopy>(&step.what);
       return copy && copy->statement == static_cast<int>(number) && copy->read == read;
     });
   }
+  bool is_temporary(const std::string& name) const {
+    const auto& tensor = scop_.tensor(name);
+    return kept_.count(name) > 0 && tensor.storage == Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out;
+  }
+
+ private:
+  static bool depends_on(const Access& access, int iterator) {
+    return access.function.is_null() ||
+           isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, static_cast<unsigned>(iterator), 1) ==
+               isl_bool_true;
+  }
+
   bool may_read(std::size_t number, int iterator, int read) const {
     const auto& statement = scop_.statement(space_.statements[number].entry.id);
     const auto& access = statement.reads[static_cast<std::size_t>(read)];
     if (!access.exact) return false;
     if (!depends_on(access, iterator) || is_temporary(range_name(access.relation))) return true;
-    return is_copied(number, read) && statement.domain.is_subset(access.relation.domain());
+    return statement.domain.is_subset(access.relation.domain());
   }
 
   /// Do the filled rows read of temporaries what filled rows write?
@@ -148,10 +149,12 @@ Scop fill_rows(const Scop& scop, const NestSpace& space, const Nest& nest, const
     const auto before = statement.domain;
     statement.domain = filled(before, iterator, rows);
     statement.write = widened(statement.write, statement.domain);
-    for (auto& read : statement.reads) {
+    for (std::size_t r = 0; r < statement.reads.size(); ++r) {
+      auto& read = statement.reads[r];
       const auto& tensor = scop.tensor(range_name(read.relation));
-      if (tensor.storage == Tensor::Storage::Workspace && !tensor.live_in)
-        read = widened(read, filled(read.relation.domain().intersect(before), iterator, rows));
+      if (filling.is_copied(s, static_cast<int>(r))) continue;
+      if (!filling.is_temporary(tensor.name)) read.function = clamped(read.function, tensor);
+      read = widened(read, filled(read.relation.domain().intersect(before), iterator, rows));
     }
     auto& written = result.tensor(range_name(statement.write.relation));
     const auto touched = box(statement.write.relation.range());

@@ -19,16 +19,15 @@ struct FilledRows {
 };
 
 /// The rows of the kernel with \p nest whose last tile fill_rows fills: they are on threads, in a loop that runs in order, and no whole
-/// tiles, and statements of temporaries read what depends on rows from temporaries and copies in shared memory only. Nothing where
-/// symbolic sizes count them.
+/// tiles, and statements of temporaries read what depends on rows without conditions. Nothing where symbolic sizes count them.
 std::optional<FilledRows> rows_to_fill(const Scop& scop, const NestSpace& space, const Nest& nest);
 
 /// The kernel \p scop, whose statements of temporaries also run for the \p rows up to a whole tile, of \p space. These rows need the
-/// iterations that the last row needs, copies read the last row for them, and nobody reads what they compute. So all threads run
+/// iterations that the last row needs, read the last row of tensors, and nobody reads what they compute. So all threads run
 /// alike, and units compute whole tiles.
 ///
 ///   before  S[n, b] t[n, b] = ... Q[n], O[n] = t[n, 3]     0 <= n < 197
-///   after   S[n, b] t[n, b] = ... Q[min(n, 196)]           0 <= n < 224, in copies of Q
+///   after   S[n, b] t[n, b] = ... Q[min(n, 196)]           0 <= n < 224
 ///           O[n] = t[n, 3]                                 0 <= n < 197
 Scop fill_rows(const Scop& scop, const NestSpace& space, const Nest& nest, const FilledRows& rows);
 

@@ -1,37 +1,9 @@
 #include "tc/strategy/grid_price/filled_rows.h"
 
-#include <algorithm>
-
 #include "tc/base/ceil_div.h"
 #include "tc/polyhedral/nest/kernel_nest.h"
 
 namespace tc::strategy {
-namespace {
-
-bool is_copied(const polyhedral::Nest& nest, std::size_t statement, std::size_t read) {
-  return std::any_of(nest.trunk.begin(), nest.trunk.end(), [&](const auto& step) {
-    const auto* copy = std::get_if<polyhedral::NestSharedCopy>(&step.what);
-    return copy && copy->statement == static_cast<int>(statement) && copy->read == static_cast<int>(read);
-  });
-}
-
-/// Do statements of temporaries read what depends on \p member from temporaries and copies only?
-bool may_be_filled(const PricedCluster& cluster, const polyhedral::Nest& nest, std::size_t member) {
-  for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
-    const auto& statement = cluster.statements[s];
-    const int rows = statement.entry.outer[member];
-    if (rows < 0 || !cluster.tensors[static_cast<std::size_t>(statement.write.tensor)].own) continue;
-    for (std::size_t r = 0; r < statement.reads.size(); ++r) {
-      const auto& read = statement.reads[r];
-      const bool is_own = cluster.tensors[static_cast<std::size_t>(read.tensor)].own;
-      if (!is_own && read.changes(rows) && !is_copied(nest, s, r)) return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
 std::optional<PricedCluster> with_filled_rows(const PricedCluster& cluster, const polyhedral::Nest& nest) {
   if (!cluster.nests.has_ordered_loop()) return std::nullopt;
   for (std::size_t m = 0; m < cluster.nests.members.size(); ++m) {
@@ -40,7 +12,6 @@ std::optional<PricedCluster> with_filled_rows(const PricedCluster& cluster, cons
     const auto tile = polyhedral::tile_of(cluster.nests, nest, index.number);
     const bool on_threads = !polyhedral::thread_loops(polyhedral::branch_with_threads(nest, index), index).empty();
     if (range.symbolic || range.min != 0 || !on_threads || range.extent() % tile == 0) continue;
-    if (!may_be_filled(cluster, nest, m)) return std::nullopt;
     auto result = cluster;
     const auto rows = ceil_div(range.extent(), tile) * tile;
     result.extent[m] = static_cast<double>(rows);

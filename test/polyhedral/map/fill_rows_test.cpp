@@ -66,12 +66,26 @@ TEST_F(FillRows, TheLastRowIsRepeatedInTheRestOfItsTile) {
   EXPECT_EQ(box(copy.domain)[0].extent(), 16);
 }
 
-TEST_F(FillRows, WhatIsNotCopiedStopsIt) {
+TEST_F(FillRows, WhatIsNotCopiedIsReadInside) {
   const auto scop = rows();
+  auto state = kernel_state(scop, mapping(false));
+  EXPECT_FALSE(rows_to_fill(scop, state.space, state.nest)) << "without a loop in order";
+  state.space = in_ordered_loop(state.space);
+  const auto fill = rows_to_fill(scop, state.space, state.nest);
+  ASSERT_TRUE(fill);
+  const auto filled = fill_rows(scop, state.space, state.nest, *fill);
+  EXPECT_EQ(simulate(filled), simulate(scop));
+  const auto& read = filled.statement("S").reads[0].relation;
+  EXPECT_TRUE(read.range().is_equal(isl::set(ctx(), "{ A[n] : 0 <= n < 13 }"))) << "the last row again";
+  EXPECT_TRUE(read.domain().is_equal(filled.statement("S").domain));
+}
+
+TEST_F(FillRows, AConditionOfAReadStopsIt) {
+  auto scop = rows();
+  auto& read = scop.statement("S").reads[0];
+  read.relation = read.relation.intersect_domain(isl::set(ctx(), "{ S[b, n] : n < 7 }"));
   const auto state = kernel_state(scop, mapping(false));
-  EXPECT_FALSE(rows_to_fill(scop, in_ordered_loop(state.space), state.nest)) << "row 13 of A is read";
-  const auto copied = kernel_state(scop, mapping(true));
-  EXPECT_FALSE(rows_to_fill(scop, copied.space, copied.nest)) << "without a loop in order";
+  EXPECT_FALSE(rows_to_fill(scop, in_ordered_loop(state.space), state.nest));
 }
 
 }  // namespace
