@@ -60,7 +60,7 @@ struct Place {
 class Inserter {
  public:
   Inserter(const Coordinates& where, const isl::map& other_warps, const Synchronisation& behind)
-      : where_(where), other_warps_(other_warps), behind_(behind) {}
+      : threads_(threads_of_instances(where)), other_warps_(other_warps), behind_(behind) {}
 
   /// \p schedule with barriers and what else stands behind statements.
   isl::schedule run(const isl::schedule& schedule, const isl::union_map& pairs) {
@@ -74,7 +74,7 @@ class Inserter {
   /// carried: those of which the loops directly above run the first in an earlier iteration than the second.
   schedule_node visit(const schedule_node& node, const isl::union_map& open, const isl::union_map& carried) {
     if (is_thread(node) || node.isa<isl::schedule_node_leaf>()) {
-      const auto threads = related_threads(carried, where_);
+      const auto threads = related_threads(carried, threads_);
       return is_of_one(threads) ? node
                                 : add(node, needs_block(threads) ? block_barrier : warp_barrier, iterations_at(node));
     }
@@ -148,7 +148,7 @@ class Inserter {
     std::vector<Arc> block, warp;
     auto note = [&](const isl::union_map& pairs, int i, int j, int length) {
       auto between = pairs.intersect_domain(filters[i]).intersect_range(filters[j]);
-      const auto threads = related_threads(between, where_);
+      const auto threads = related_threads(between, threads_);
       if (is_of_one(threads)) return;
       (needs_block(threads) ? block : warp).push_back({i, length});
     };
@@ -204,8 +204,8 @@ class Inserter {
     return up_to(result, depth);
   }
 
-  const Coordinates& where_;
-  const isl::map& other_warps_;  ///< pairs of threads
+  const isl::union_map threads_;  ///< of instances
+  const isl::map& other_warps_;   ///< pairs of threads
   Synchronisation behind_;
   int count_ = 0;
 };

@@ -86,9 +86,12 @@ isl::union_map across_blocks(const isl::union_map& pairs, const Coordinates& coo
   return pairs.is_empty() ? pairs : pairs.subtract(equal_at(pairs, coordinates.blocks));
 }
 
-isl::union_map related_threads(const isl::union_map& pairs, const Coordinates& coordinates) {
-  auto threads = call(pairs.ctx(), isl_union_map_from_multi_union_pw_aff, coordinates.threads.copy());
-  return pairs.apply_domain(threads).apply_range(threads);
+isl::union_map threads_of_instances(const Coordinates& coordinates) {
+  return call(coordinates.threads.ctx(), isl_union_map_from_multi_union_pw_aff, coordinates.threads.copy());
+}
+
+isl::union_map related_threads(const isl::union_map& pairs, const isl::union_map& threads) {
+  return pairs.is_empty() ? pairs : pairs.apply_domain(threads).apply_range(threads);
 }
 
 isl::map threads_of_other_warps(isl::ctx ctx, const std::array<std::int64_t, 3>& block, std::int64_t warp) {

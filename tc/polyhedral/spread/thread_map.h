@@ -43,8 +43,10 @@ isl::union_map within_blocks(const isl::union_map& pairs, const Coordinates& coo
 isl::union_map across_threads(const isl::union_map& pairs, const Coordinates& coordinates);
 /// The pairs that run in different blocks.
 isl::union_map across_blocks(const isl::union_map& pairs, const Coordinates& coordinates);
-/// The threads that \p pairs relate: { [x, y, z] -> [x', y', z'] }.
-isl::union_map related_threads(const isl::union_map& pairs, const Coordinates& coordinates);
+/// { instance -> [x, y, z] }: the threads of Coordinates::threads as a relation, which takes isl a while to make.
+isl::union_map threads_of_instances(const Coordinates& coordinates);
+/// The threads that \p pairs relate, of instances in \p threads (threads_of_instances): { [x, y, z] -> [x', y', z'] }.
+isl::union_map related_threads(const isl::union_map& pairs, const isl::union_map& threads);
 /// The same form: all threads of the \p block and those of other warps, \p warp consecutive threads each.
 isl::map threads_of_other_warps(isl::ctx ctx, const std::array<std::int64_t, 3>& block, std::int64_t warp);
 /// The pairs whose threads are of different warps: \p warp consecutive threads of the \p block.

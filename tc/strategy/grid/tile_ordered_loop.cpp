@@ -28,8 +28,8 @@ constexpr std::int64_t beside_in_rows = 2;
 /// Threads of a warp along x, warps and rows of a thread, steps of a block of copies.
 constexpr std::int64_t threads_along_columns[] = {4, 8, 16}, warps_of_blocks[] = {2, 4, 8},
                        rows_of_threads[] = {1, 2, 4, 8}, steps_of_blocks[] = {8, 16};
-/// The same where units compute: rows of a thread, a pair for each unit of a warp, and steps.
-constexpr std::int64_t rows_by_units[] = {2, 4}, steps_by_units[] = {16, 32};
+/// The same where units compute: warps, rows of a thread, a pair for each unit of a warp, and steps.
+constexpr std::int64_t warps_by_units[] = {1, 2, 4, 8}, rows_by_units[] = {2, 4}, steps_by_units[] = {16, 32};
 
 struct RowTile {
   std::int64_t columns = 8;  ///< threads along x
@@ -58,8 +58,11 @@ class Tiler {
       }
     if (tile.by_units && !has_units(tile)) return false;
     if (tile.in_loop && !has_copies_in_loop(tile)) return false;
-    return most <= most_between_barriers && tile.rows_of_warp(limits_.warp_size) * tile.warps <=
-                                                space_.members[static_cast<std::size_t>(view_.rows)].extent();
+    // One unit has rows to spare where there are few (fill_rows.h).
+    const auto rows = tile.rows_of_warp(limits_.warp_size) * tile.warps;
+    const bool is_least = tile.by_units && tile.warps == 1 && tile.rows == rows_by_units[0];
+    return most <= most_between_barriers &&
+           (is_least || rows <= space_.members[static_cast<std::size_t>(view_.rows)].extent());
   }
 
   Nest nest(const RowTile& tile) const {
@@ -260,7 +263,7 @@ class Tiler {
     const auto of_warp = tile.rows_of_warp(limits_.warp_size);
     const NestIndex index{-1, view_.rows};
     if (tile.by_units) {
-      branch.loops.push_back(on_threads(index, of_warp * tile.warps, of_warp, 1));
+      if (tile.warps > 1) branch.loops.push_back(on_threads(index, of_warp * tile.warps, of_warp, 1));
       branch.loops.push_back(unrolled(index, of_warp, unit_threads_y));
       branch.loops.push_back(on_threads(index, unit_threads_y, 1, 1));
       return;
@@ -298,10 +301,10 @@ std::vector<Nest> ordered_loop_tiles(const polyhedral::Scop& scop, const polyhed
   const auto add = [&](const RowTile& tile) {
     if (tiler.is_of_use(tile)) result.push_back(tiler.nest(tile));
   };
-  for (auto warps : warps_of_blocks)
+  for (auto warps : warps_by_units)
     for (auto rows : rows_by_units)
       for (auto steps : steps_by_units) add({unit_threads_x, warps, rows, steps, true});
-  for (auto warps : warps_of_blocks)
+  for (auto warps : warps_by_units)
     for (auto rows : rows_by_units) add({unit_threads_x, warps, rows, steps_by_units[0], true, true});
   for (auto columns : threads_along_columns)
     for (auto warps : warps_of_blocks)
