@@ -31,7 +31,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"autodiff", {"terms", "access", "forward", "reverse", "simplify"}},
     {"layout", {"index", "map", "rewrite"}},
     {"strategy", {"cost", "price", "cpu", "grid", "grid_price", "construct"}},
-    {"cpu", {"machine", "marked", "prefetch", "stmt"}},
+    {"cpu", {"machine", "marked", "prefetch", "guards", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn", "cublaslt"}},
     {"graph", {"options", "statement", "resolve"}},
     {"engine", {"machine", "supervise", "define", "run", "parts", "compile", "graph", "describe", "layouts"}},
