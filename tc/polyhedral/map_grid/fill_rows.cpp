@@ -37,6 +37,7 @@ class Filling {
       const int iterator = iterator_of(s);
       const auto& statement = scop_.statement(space_.statements[s].entry.id);
       if (iterator < 0 && is_temporary(range_name(statement.write.relation))) return false;
+      if (iterator >= 0 && !has_last_row(statement, iterator)) return false;
       any = any || iterator >= 0;
       for (std::size_t read = 0; iterator >= 0 && read < statement.reads.size(); ++read)
         if (!may_read(s, iterator, static_cast<int>(read))) return false;
@@ -62,6 +63,10 @@ class Filling {
                isl_bool_true;
   }
 
+  /// Other statements may write the rows behind those of a statement that ends before the last one.
+  bool has_last_row(const Statement& statement, int iterator) const {
+    return box(statement.domain)[static_cast<std::size_t>(iterator)].max == rows_.last;
+  }
   bool may_read(std::size_t number, int iterator, int read) const {
     const auto& statement = scop_.statement(space_.statements[number].entry.id);
     const auto& access = statement.reads[static_cast<std::size_t>(read)];
@@ -101,15 +106,15 @@ class Filling {
   std::set<std::string> kept_;
 };
 
-/// { S[.., last, ..] -> S[.., row, ..] } for all rows behind \p last of the tile, of the space of \p instances.
-isl::map behind(const isl::set& instances, int iterator, std::int64_t last, const FilledRows& rows) {
+/// { S[.., last, ..] -> S[.., row, ..] } for all rows behind the last of the tile, of the space of \p instances.
+isl::map behind(const isl::set& instances, int iterator, const FilledRows& rows) {
   const auto names = dimension_names(dimensions(instances));
   auto to = names;
   to[static_cast<std::size_t>(iterator)] = "row";
   const auto name = tuple_name(instances);
   return isl::map(instances.ctx(), str("{ ", name, "[", join(names), "] -> ", name, "[", join(to),
-                                       "] : ", names[static_cast<std::size_t>(iterator)], " = ", last, " < row < ",
-                                       rows.extent(last + 1), " }"));
+                                       "] : ", names[static_cast<std::size_t>(iterator)], " = ", rows.last, " < row < ",
+                                       rows.extent(), " }"));
 }
 
 /// \p access of the instances \p domain, which may be more than it had.
@@ -122,15 +127,14 @@ Access widened(const Access& access, const isl::set& domain) {
 }  // namespace
 
 isl::set filled(const isl::set& domain, int iterator, const FilledRows& rows) {
-  const auto last = box(domain)[static_cast<std::size_t>(iterator)].max;
-  return domain.unite(domain.apply(behind(domain, iterator, last, rows))).coalesce();
+  return domain.unite(domain.apply(behind(domain, iterator, rows))).coalesce();
 }
 
 std::optional<FilledRows> rows_to_fill(const Scop& scop, const NestSpace& space, const Nest& nest) {
   if (!space.has_ordered_loop()) return std::nullopt;
   for (int m = 0; m < static_cast<int>(space.members.size()); ++m) {
     const auto& range = space.members[static_cast<std::size_t>(m)];
-    const FilledRows rows{m, tile_of(space, nest, m)};
+    const FilledRows rows{m, range.max, tile_of(space, nest, m)};
     const bool on_threads = !thread_loops(branch_with_threads(nest, {-1, m}), {-1, m}).empty();
     if (range.symbolic || range.min != 0 || !on_threads || range.extent() % rows.tile == 0) continue;
     return Filling(scop, space, nest, rows).is_possible() ? std::optional(rows) : std::nullopt;
@@ -166,10 +170,8 @@ Scop fill_rows(const Scop& scop, const NestSpace& space, const Nest& nest, const
     auto wide = filter;
     for (const auto& set : elements(filter.set_list()))
       if (const auto s = space.position(tuple_name(set)); s >= 0)
-        if (const int iterator = filling.iterator_of(static_cast<std::size_t>(s)); iterator >= 0) {
-          const auto last = box(scop.statement(tuple_name(set)).domain)[static_cast<std::size_t>(iterator)].max;
-          wide = wide.unite(set.apply(behind(set, iterator, last, rows)).to_union_set());
-        }
+        if (const int iterator = filling.iterator_of(static_cast<std::size_t>(s)); iterator >= 0)
+          wide = wide.unite(set.apply(behind(set, iterator, rows)).to_union_set());
     return wide;
   };
   const auto root = isl::schedule::from_domain(result.domain()).root();
@@ -181,7 +183,7 @@ NestSpace filled_space(const Scop& scop, const NestSpace& space, const Nest& nes
   const Filling filling(scop, space, nest, rows);
   auto result = space;
   auto& member = result.members[static_cast<std::size_t>(rows.member)];
-  member.max = rows.extent(member.max + 1) - 1;
+  member.max = rows.extent() - 1;
   for (std::size_t s = 0; s < space.statements.size(); ++s)
     if (const int iterator = filling.iterator_of(s); iterator >= 0)
       result.statements[s].extents[static_cast<std::size_t>(iterator)] = member.extent();

@@ -9,13 +9,13 @@
 
 namespace tc::polyhedral {
 
-/// A member of the outer band, and the multiple of values up to which the last tile of it is filled.
+/// A member of the outer band, whose values are 0 to `last`, and the multiple of values up to which the last tile of it is filled.
 struct FilledRows {
   int member = 0;
-  std::int64_t tile = 1;
+  std::int64_t last = 0, tile = 1;
 
-  /// \p extent values, up to whole tiles.
-  std::int64_t extent(std::int64_t of) const { return (of + tile - 1) / tile * tile; }
+  /// All values, those of whole tiles.
+  std::int64_t extent() const { return (last / tile + 1) * tile; }
 };
 
 /// The rows of the kernel with \p nest whose last tile fill_rows fills: they are on threads, in a loop that runs in order, and no whole

@@ -80,6 +80,14 @@ TEST_F(FillRows, WhatIsNotCopiedIsReadInside) {
   EXPECT_TRUE(read.domain().is_equal(filled.statement("S").domain));
 }
 
+TEST_F(FillRows, AStatementWithoutTheLastRowStopsIt) {
+  auto scop = rows();
+  auto& statement = scop.statement("S");
+  statement.domain = statement.domain.intersect(isl::set(ctx(), "{ S[b, n] : n < 9 }"));
+  const auto state = kernel_state(scop, mapping(false));
+  EXPECT_FALSE(rows_to_fill(scop, in_ordered_loop(state.space), state.nest)) << "others may write rows 9 to 12";
+}
+
 TEST_F(FillRows, AConditionOfAReadStopsIt) {
   auto scop = rows();
   auto& read = scop.statement("S").reads[0];
