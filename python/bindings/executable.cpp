@@ -104,6 +104,7 @@ py::dict stats(const Callable& callable) {
   result["library_notes"] = stats.notes;
   result["layouts"] = stats.layouts;
   result["sizes"] = stats.sizes;
+  result["declined"] = stats.declined;
   result["derived"] = derived_nodes(stats);
   result["finalists"] = stats.finalists;
   result["folded_scales"] = stats.folded_scales;

@@ -267,6 +267,8 @@ class Executable(_core.Executable):
         if self._function is None:
             work += "(of the source that was loaded, mapped anew; its schedule and loop nest were not kept)\n"
         parts.append(work)
+        if self.stats["sizes"]:
+            parts.append("## sizes\n" + "\n".join([self.stats["sizes"], *self.stats["declined"]]))
         if self._library_lines():
             parts.append("## libraries\n" + "\n".join(self._library_lines()))
         if self.stats["launches"] > 1:

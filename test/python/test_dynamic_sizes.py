@@ -125,3 +125,12 @@ def test_loops_suit_all_sizes_of_a_range():
     how = {"dynamic": "B", "cache": False, "target": "cpu:avx512,-amx,cores=2,l1=32k,l2=1m,l3=16m"}
     few, many = (tc.compile(mlp, tc.spec((rows, 256)), tc.spec((512, 256)), tc.spec((512,)), **how).nest for rows in (8, 40))
     assert "copy W" not in few and "copy W" in many
+
+
+def test_explain_says_what_is_left_out():
+    mlp = tc.define(MLP).mlp
+    tensors = whole(5, 4), whole(3, 4), whole(3)
+    ranged = tc.compile(mlp, *tensors, dynamic="B", cache=False, options="default", libraries="auto")
+    assert "no library is called: routines are made for sizes that are numbers" in ranged.stats["declined"]
+    assert "## sizes\nB from 5 to 16\nno library is called" in ranged.explain()
+    assert "## sizes" not in tc.compile(mlp, *tensors, cache=False).explain()

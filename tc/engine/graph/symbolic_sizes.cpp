@@ -104,6 +104,21 @@ std::string text_of(const lang::SizeRanges& ranges) {
   return join(result);
 }
 
+/// What \p options ask for that code for ranges of sizes goes without, and why.
+std::vector<std::string> declined(const CompileOptions& options) {
+  std::vector<std::string> result;
+  if (options.libraries != "none")
+    result.emplace_back("no library is called: routines are made for sizes that are numbers");
+  if (options.derive > 0 || !options.derivation.empty())
+    result.emplace_back("no derived program is used: it is priced and proved for sizes that are numbers");
+  if (options.mapping_from != MappingFrom::Given)
+    result.emplace_back("no tuned options are used: the cache keeps them for sizes that are numbers");
+  if (options.layouts > graph::LayoutMode::Constants)
+    result.emplace_back(
+        "no layouts are chosen for tensors between parts: conversions are priced for sizes that are numbers");
+  return result;
+}
+
 }  // namespace
 
 lang::SizeRange range_around(std::int64_t size, std::size_t count) {
@@ -182,7 +197,10 @@ std::shared_ptr<const Executable> compile_for_ranges(const std::shared_ptr<const
     const auto problem = range_problem(*function, inputs, options);
     if (!problem) return compile_for(function, inputs, outputs, plain);
     try {
-      return compile_ranges(function, inputs, *problem, compile_for, keeps);
+      const auto made = compile_ranges(function, inputs, *problem, compile_for, keeps);
+      auto stats = made->stats();
+      stats.declined = declined(options);
+      return std::make_shared<Executable>(made->image(), std::move(stats), made->loaded());
     } catch (const OptionsError& error) {
       why = error.what();
     } catch (const SemanticError& error) {

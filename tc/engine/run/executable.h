@@ -150,12 +150,13 @@ struct CompileStats {
   std::vector<std::string> notes;      ///< reasons why requested libraries are not called
   std::string sizes;  ///< the sizes that the code is for, in words, if CompileOptions::dynamic names some
   std::vector<std::string>
-      finalists;                     ///< ways to compile that were measured in turns, with their times, and the choice
-  std::vector<std::string> layouts;  ///< the tensors of a graph with layouts, and the cost of conversions, in words
-  std::size_t folded_scales = 0;     ///< sums with scales folded into constants: CompileOptions::fold_scales
-  std::vector<DerivedNode> derived;  ///< the nodes of a graph that were derived, equal ones once
-  std::string graph;                 ///< the graph as a text of defs, if there is one
-  std::vector<CompiledNode> nodes;   ///< of a graph, in order
+      finalists;                      ///< ways to compile that were measured in turns, with their times, and the choice
+  std::vector<std::string> declined;  ///< what was asked for and code for ranges of sizes goes without, in words
+  std::vector<std::string> layouts;   ///< the tensors of a graph with layouts, and the cost of conversions, in words
+  std::size_t folded_scales = 0;      ///< sums with scales folded into constants: CompileOptions::fold_scales
+  std::vector<DerivedNode> derived;   ///< the nodes of a graph that were derived, equal ones once
+  std::string graph;                  ///< the graph as a text of defs, if there is one
+  std::vector<CompiledNode> nodes;    ///< of a graph, in order
   std::map<std::string, TensorSpec> tensors;  ///< of the graph
 };
 
