@@ -105,6 +105,28 @@ TEST(Finalists, TheFastestIsKept) {
   EXPECT_TRUE(engine::compile(function, inputs, {}, options)->image().calls.empty()) << "nor with finite values";
 }
 
+TEST(Finalists, OneThatTakesTooLongIsLeftOut) {
+  const auto function = slow_function();
+  const auto options = measured("");
+  const std::vector<TensorSpec> inputs{floats({8}), floats({8})};
+  const auto arguments = engine::make_arguments(*function, inputs, {}, options);
+  auto plain = options;
+  plain.libraries = "none";
+  plain.layouts = graph::LayoutMode::Constants;
+  const auto own = engine::compile(function, inputs, {}, plain);
+  const auto make = [&](const engine::CompileOptions& how) {
+    while (how.libraries != "none" || how.layouts != graph::LayoutMode::Constants)
+      how.stages.cancellation.check("a compile without end");
+    return own;
+  };
+  const auto found = engine::fastest_finalist(*function, arguments, options, make, 0.02);
+  const auto lines = join(found->stats().finalists, "\n");
+  EXPECT_NE(lines.find("chosen: libraries=none layouts=constants"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("libraries=none layouts=resolve: "), std::string::npos) << lines;
+  EXPECT_NE(lines.find("time limit"), std::string::npos) << lines;
+  EXPECT_NO_THROW(options.stages.cancellation.check("the compile of all"));
+}
+
 TEST(Finalists, AreOneWhereNothingCanBeMeasured) {
   auto options = measured("");
   EXPECT_GT(engine::finalists_of(options).size(), 2u);

@@ -1,6 +1,7 @@
 #include "tc/engine/graph/finalists.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
@@ -176,14 +177,21 @@ bool is_same_code(const Image& a, const Image& b) {
          std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(), same_call);
 }
 
-/// The finalists of \p options that can be compiled, each code once. Throws what the last one throws where none can.
+/// The finalists of \p options that can be compiled in time, each code once. Throws what the last one throws where none can.
 std::vector<Finalist> compiled(const CompileOptions& options, const std::function<Made(const CompileOptions&)>& make,
-                               std::vector<std::string>& lines) {
+                               double least_limit, std::vector<std::string>& lines) {
+  using Clock = std::chrono::steady_clock;
   std::vector<Finalist> result;
-  const auto all = finalists_of(options);
+  auto all = finalists_of(options);
+  double longest = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     try {
+      auto& limit = all[i].stages.cancellation;
+      limit = limit.child();
+      if (!result.empty()) limit.set_time_limit(std::max(least_limit, most_finalist_times * longest));
+      const auto begin = Clock::now();
       auto made = make(all[i]);
+      longest = std::max(longest, std::chrono::duration<double>(Clock::now() - begin).count());
       const auto is_known = [&](const Finalist& other) { return is_same_code(other.made->image(), made->image()); };
       if (std::none_of(result.begin(), result.end(), is_known)) result.push_back({name_of(all[i]), std::move(made)});
     } catch (const Error& error) {
@@ -215,7 +223,7 @@ std::vector<CompileOptions> finalists_of(const CompileOptions& options) {
 }
 
 Made fastest_finalist(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
-                      const std::function<Made(const CompileOptions&)>& make) {
+                      const std::function<Made(const CompileOptions&)>& make, double least_limit) {
   if (!can_measure(options)) return make(finalists_of(options).front());
   const auto key = key_of(function, arguments, options);
   if (const auto choice = kept_choice(key, options))
@@ -223,7 +231,7 @@ Made fastest_finalist(const Function& function, const std::vector<Argument>& arg
       return with_lines(make(*known), {str(*choice, ": chosen by an earlier measurement")});
   if (!measures(options)) return make(options);
   std::vector<std::string> lines;
-  auto finalists = compiled(options, make, lines);
+  auto finalists = compiled(options, make, least_limit, lines);
   const bool measured = finalists.size() > 1 && measure(finalists, lines);
   const auto faster = [](const Finalist& a, const Finalist& b) { return a.quartile() < b.quartile(); };
   auto best = finalists.begin();

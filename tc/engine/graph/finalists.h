@@ -24,12 +24,16 @@ std::vector<CompileOptions> finalists_of(const CompileOptions& options);
 /// The executable of \p make that runs fastest: each of finalists_of(\p options) is made, and they run in turns, on tensors made up. Own
 /// code stays unless another one is faster by least_finalist_gain. The choice is kept in the folder of options.cache for \p function,
 /// \p arguments, constants, threads and machine: the next compile, also one with libraries "auto", makes the winner only. Its
-/// CompileStats::finalists says what was measured. A finalist that cannot be compiled is left out, unless all are.
+/// CompileStats::finalists says what was measured. A finalist that cannot be compiled is left out, unless all are, and so is one that takes
+/// more than \p least_limit seconds and most_finalist_times times as long as the slowest one before.
 std::shared_ptr<const Executable> fastest_finalist(
     const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
-    const std::function<std::shared_ptr<const Executable>(const CompileOptions&)>& make);
+    const std::function<std::shared_ptr<const Executable>(const CompileOptions&)>& make, double least_limit = 10);
 
 /// Less is noise of the measuring.
 constexpr double least_finalist_gain = 1.01;
+/// The networks of benchmarks/libraries.py have compiles up to five times as long with layouts as without. LLVM takes more than eleven
+/// minutes for one part of GoogLeNet, and 13 s for the others.
+constexpr double most_finalist_times = 8;
 
 }  // namespace tc::engine
