@@ -132,9 +132,14 @@ class Repeater {
         if (touches(*access, tensor.name) && (!access->exact || access->function.is_null())) return false;
       if (!lanes_.of(statement.id) || has_unit(statement)) return false;
       const bool writes = touches(statement.write, tensor.name);
-      if (writes && !is_of_first(statement) && !combines(statement)) return false;
+      if (writes && !combines(statement) && !(is_of_first(statement) && writes_one(statement))) return false;
     }
     return true;
+  }
+  /// Of several elements each thread would hold all.
+  bool writes_one(const Statement& statement) const {
+    const auto number = state_.position(statement.id);
+    return number >= 0 && state_.space.writes_one_in_shared_loops(number);
   }
   bool has_unit(const Statement& statement) const {
     const auto number = state_.position(statement.id);

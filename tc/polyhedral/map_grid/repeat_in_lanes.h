@@ -14,7 +14,8 @@ namespace tc::polyhedral {
 /// exchanges are known to each of them afterwards, so all of them write (Statement::combined_in_all). \p state learns the loop over
 /// the threads that statements have got.
 ///
-/// It is a rule and no candidate, because it executes no instruction more and saves the way through memory.
+/// It is a rule and no candidate, because it executes no instruction more and saves the way through memory. Statements that write several
+/// elements in each iteration of the loops that they share are left out: each thread would hold all of them.
 Scop repeat_in_lanes(const Scop& scop, GridClusterState& state);
 
 }  // namespace tc::polyhedral

@@ -31,6 +31,21 @@ bool NestSpace::has_ordered_loop() const {
   });
 }
 
+bool NestSpace::writes_one_in_shared_loops(int statement) const {
+  const auto& known = statements.at(static_cast<std::size_t>(statement));
+  const auto is_shared = [&](int iterator) {
+    return contains(known.entry.outer, iterator) ||
+           std::any_of(bands.begin(), bands.end(), [&](const SharedBand& band) {
+             return std::any_of(band.members.begin(), band.members.end(), [&](const auto& member) {
+               return member.iterator_of(band, known.entry.id) == iterator;
+             });
+           });
+  };
+  return std::all_of(known.kept.begin(), known.kept.end(), [&](int iterator) {
+    return known.extents[static_cast<std::size_t>(iterator)] == 1 || is_shared(iterator);
+  });
+}
+
 std::int64_t NestSpace::extent(const NestIndex& index) const {
   const auto number = static_cast<std::size_t>(index.number);
   return index.statement < 0 ? members.at(number).extent()

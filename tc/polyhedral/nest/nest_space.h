@@ -33,6 +33,8 @@ struct NestSpace {
   bool is_reduced(const NestIndex& index) const;
   /// Does a loop that runs in order stand around several statements?
   bool has_ordered_loop() const;
+  /// Of a kernel: does statement number \p statement write one element in each iteration of the loops that it shares with others?
+  bool writes_one_in_shared_loops(int statement) const;
   /// How many values \p index takes.
   std::int64_t extent(const NestIndex& index) const;
 };

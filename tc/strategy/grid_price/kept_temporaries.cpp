@@ -54,7 +54,9 @@ std::vector<bool> tensors_of_all_lanes(const PricedCluster& cluster, const std::
   std::vector<bool> result(cluster.tensors.size(), cluster.target.grid->warp_size % shape.block[0] == 0);
   for (std::size_t s = 0; s < spreads.size(); ++s) {
     const auto& statement = cluster.statements[s];
-    if (spreads[s].moves_along(statement.write, 0)) result[static_cast<std::size_t>(statement.write.tensor)] = false;
+    const bool is_one = spreads[s].uses(0) || cluster.nests.writes_one_in_shared_loops(static_cast<int>(s));
+    if (spreads[s].moves_along(statement.write, 0) || !is_one)
+      result[static_cast<std::size_t>(statement.write.tensor)] = false;
     if (spreads[s].unit)
       for (const auto& read : statement.reads) result[static_cast<std::size_t>(read.tensor)] = false;
   }

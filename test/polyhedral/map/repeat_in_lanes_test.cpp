@@ -69,6 +69,26 @@ TEST_F(RepeatInLanes, RegistersTakeThePlaceOfSharedMemoryAndBarriers) {
   EXPECT_NO_THROW(verify_kernel(kernel));
 }
 
+TEST_F(RepeatInLanes, RowsOfSeveralElementsStayInSharedMemory) {
+  const std::string all = " : 0 <= i < 8 and 0 <= k < 64";
+  auto scop = ScopBuilder(context())
+                  .input("A", {8, 64})
+                  .temporary("t", {8, 64})
+                  .output("B", {8, 64})
+                  .statement("S[i, k]" + all, "t[i, k]", {"A[i, k]"})
+                  .statement("W[i, k]" + all, "B[i, k]", {"t[i, 63 - k]"})
+                  .scop();
+  scop.schedule = domain(ctx(), "{ S[i, k]" + all + "; W[i, k]" + all + " }",
+                         coincident_band("[{ S[i, k] -> [(i)]; W[i, k] -> [(i)] }]", 1,
+                                         sequence({{"{ S[i, k] }", band("[{ S[i, k] -> [(k)] }]")},
+                                                   {"{ W[i, k] }", coincident_band("[{ W[i, k] -> [(k)] }]", 1)}})));
+  auto rows = mapping(32);
+  rows.statements = {{"W", {{1, {0}}}}};
+  rows.promoted = {"t"};
+  auto state = kernel_state(scop, rows);
+  EXPECT_TRUE(are_copies(repeat_in_lanes(scop, state), scop));
+}
+
 TEST_F(RepeatInLanes, ThreadsOfSeveralWarpsHandOn) {
   const auto scop = scaled_rows();
   auto state = kernel_state(scop, mapping(64));
