@@ -240,7 +240,7 @@ Made fastest_finalist(const Function& function, const std::vector<Argument>& arg
     if (best->quartile() * least_finalist_gain > finalists.front().quartile()) best = finalists.begin();
     for (const auto& finalist : finalists) lines.push_back(line_of(finalist));
   }
-  keep_choice(key, best->name, options);
+  if (measured || lines.empty()) keep_choice(key, best->name, options);
   lines.push_back(str("chosen: ", best->name));
   return with_lines(best->made, std::move(lines));
 }

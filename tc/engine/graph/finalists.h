@@ -23,7 +23,7 @@ std::vector<CompileOptions> finalists_of(const CompileOptions& options);
 
 /// The executable of \p make that runs fastest: each of finalists_of(\p options) is made, and they run in turns, on tensors made up. Own
 /// code stays unless another one is faster by least_finalist_gain. The choice is kept in the folder of options.cache for \p function,
-/// \p arguments, constants, threads and machine: the next compile, also one with libraries "auto", makes the winner only. Its
+/// \p arguments, constants, threads and machine: the next compile, also one with libraries "auto", makes the winner only; not kept is one that stood because others failed. Its
 /// CompileStats::finalists says what was measured. A finalist that cannot be compiled is left out, unless all are, and so is one that takes
 /// more than \p least_limit seconds and most_finalist_times times as long as the slowest one before.
 std::shared_ptr<const Executable> fastest_finalist(
