@@ -47,6 +47,16 @@ LayoutResolution resolve(const LayoutGraph& graph, const Choices& choices) {
   return result;
 }
 
+/// The choice of \p node of least \p cost, the first of several.
+template <typename Cost>
+std::size_t cheapest(const LayoutNode& node, const Cost& cost) {
+  const auto count = node.alternatives.empty() ? node.candidates.size() : node.alternatives.size();
+  std::size_t best = 0;
+  for (std::size_t c = 1; c < count; ++c)
+    if (cost(c) < cost(best)) best = c;
+  return best;
+}
+
 /// Chooses for nodes in order, each by what is there already.
 class GreedyChoice {
  public:
@@ -57,20 +67,14 @@ class GreedyChoice {
   Choices run() {
     Choices result;
     for (const auto& node : graph_.nodes) {
-      result.push_back(node.has_choice() ? std::optional(cheapest(node)) : std::nullopt);
+      result.push_back(node.has_choice() ? std::optional(cheapest(node, [&](std::size_t c) { return cost(node, c); }))
+                                         : std::nullopt);
       place(node, result.back());
     }
     return result;
   }
 
  private:
-  std::size_t cheapest(const LayoutNode& node) const {
-    const auto count = node.alternatives.empty() ? node.candidates.size() : node.alternatives.size();
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < count; ++c)
-      if (cost(node, c) < cost(node, best)) best = c;
-    return best;
-  }
   double cost(const LayoutNode& node, std::size_t choice) const {
     double sum = node.alternatives.empty() ? 0 : node.alternatives[choice].cost;
     std::set<std::size_t> counted;
@@ -113,7 +117,7 @@ class BackwardChoice {
     Choices result(graph_.nodes.size());
     for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
       const auto& node = graph_.nodes[n];
-      if (node.has_choice()) result[n] = cheapest(node);
+      if (node.has_choice()) result[n] = cheapest(node, [&](std::size_t c) { return cost(node, c); });
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const auto layout = result[n] ? std::optional(node.chosen(*result[n], i)) : node.required[i];
         if (layout) read_[node.inputs[i]].push_back(*layout);
@@ -123,13 +127,6 @@ class BackwardChoice {
   }
 
  private:
-  std::size_t cheapest(const LayoutNode& node) const {
-    const auto count = node.alternatives.empty() ? node.candidates.size() : node.alternatives.size();
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < count; ++c)
-      if (cost(node, c) < cost(node, best)) best = c;
-    return best;
-  }
   double cost(const LayoutNode& node, std::size_t choice) const {
     double sum = node.alternatives.empty() ? 0 : node.alternatives[choice].cost;
     for (std::size_t o = 0; o < node.outputs.size(); ++o)

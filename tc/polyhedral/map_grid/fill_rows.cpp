@@ -130,16 +130,20 @@ isl::set filled(const isl::set& domain, int iterator, const FilledRows& rows) {
   return domain.unite(domain.apply(behind(domain, iterator, rows))).coalesce();
 }
 
-std::optional<FilledRows> rows_to_fill(const Scop& scop, const NestSpace& space, const Nest& nest) {
+std::optional<FilledRows> partial_rows(const NestSpace& space, const Nest& nest) {
   if (!space.has_ordered_loop()) return std::nullopt;
   for (int m = 0; m < static_cast<int>(space.members.size()); ++m) {
     const auto& range = space.members[static_cast<std::size_t>(m)];
     const FilledRows rows{m, range.max, tile_of(space, nest, m)};
     const bool on_threads = !thread_loops(branch_with_threads(nest, {-1, m}), {-1, m}).empty();
-    if (range.symbolic || range.min != 0 || !on_threads || range.extent() % rows.tile == 0) continue;
-    return Filling(scop, space, nest, rows).is_possible() ? std::optional(rows) : std::nullopt;
+    if (!range.symbolic && range.min == 0 && on_threads && range.extent() % rows.tile != 0) return rows;
   }
   return std::nullopt;
+}
+
+std::optional<FilledRows> rows_to_fill(const Scop& scop, const NestSpace& space, const Nest& nest) {
+  const auto rows = partial_rows(space, nest);
+  return rows && Filling(scop, space, nest, *rows).is_possible() ? rows : std::nullopt;
 }
 
 Scop fill_rows(const Scop& scop, const NestSpace& space, const Nest& nest, const FilledRows& rows) {

@@ -18,6 +18,10 @@ struct FilledRows {
   std::int64_t extent() const { return (last / tile + 1) * tile; }
 };
 
+/// The rows of a kernel with \p nest that are on threads and no whole tiles, if a loop runs in order around several statements. Nothing
+/// where symbolic sizes count them.
+std::optional<FilledRows> partial_rows(const NestSpace& space, const Nest& nest);
+
 /// The rows of the kernel with \p nest whose last tile fill_rows fills: they are on threads, in a loop that runs in order, and no whole
 /// tiles, and statements of temporaries read what depends on rows without conditions. Nothing where symbolic sizes count them.
 std::optional<FilledRows> rows_to_fill(const Scop& scop, const NestSpace& space, const Nest& nest);
