@@ -311,11 +311,8 @@ class KernelNestCheck {
 
   /// Is \p index an iterator of statement number \p number over which a loop around several statements runs in order, alone in its band?
   bool runs_in_order(int number, const NestIndex& index) const {
-    const auto& id = view_.statements[static_cast<std::size_t>(number)].id;
-    return std::any_of(space_.bands.begin(), space_.bands.end(), [&](const SharedBand& band) {
-      return band.members.size() == 1 && !band.members[0].coincident &&
-             band.members[0].iterator_of(band, id) == index.number;
-    });
+    const auto* band = space_.ordered_band(number, index.number);
+    return band && band->members.size() == 1;
   }
 
   /// What is copied for iterations of a loop around several statements is the same before the loop, for all of its readers.

@@ -143,16 +143,6 @@ Scop copy_in_loop(const Scop& scop, const std::vector<Reader>& readers, GridClus
   return surround(result, loop, before_loop, {});
 }
 
-/// The number of the band around several statements whose loop has copies in branch number \p number; -1: its own loop has, or none.
-int band_with_copies(const GridClusterState& state, int number) {
-  const auto& id = state.nest.branches.at(static_cast<std::size_t>(number)).statement;
-  const auto iterator = state.blocks(id).iterator;
-  for (std::size_t b = 0; b < state.space.bands.size(); ++b)
-    for (const auto& member : state.space.bands[b].members)
-      if (iterator >= 0 && member.iterator_of(state.space.bands[b], id) == iterator) return static_cast<int>(b);
-  return -1;
-}
-
 }  // namespace
 
 Scop copy_reads(const Scop& scop, GridClusterState& state) {
@@ -165,15 +155,15 @@ Scop copy_reads(const Scop& scop, GridClusterState& state) {
     }
   if (by_number.empty()) return scop;
   std::vector<std::string> ids;
-  std::map<int, std::vector<Reader>> of_bands;
+  std::map<const SharedBand*, std::vector<Reader>> of_bands;  ///< whose loops have copies; null: own loops, or none
   for (const auto& [number, reader] : by_number) {
     ids.push_back(state.nest.branches.at(static_cast<std::size_t>(number)).statement);
-    of_bands[band_with_copies(state, number)].push_back(reader);
+    of_bands[state.space.ordered_band(number, state.blocks(ids.back()).iterator)].push_back(reader);
   }
   auto result = distribute_bands(scop, state, ids);
-  for (const auto& reader : of_bands[-1]) result = copy_before(result, reader, state);
+  for (const auto& reader : of_bands[nullptr]) result = copy_before(result, reader, state);
   for (const auto& [band, readers] : of_bands)
-    if (band >= 0) result = copy_in_loop(result, readers, state);
+    if (band) result = copy_in_loop(result, readers, state);
   return result;
 }
 

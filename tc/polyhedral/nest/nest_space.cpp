@@ -31,6 +31,14 @@ bool NestSpace::has_ordered_loop() const {
   });
 }
 
+const SharedBand* NestSpace::ordered_band(int statement, int iterator) const {
+  const auto& id = statements.at(static_cast<std::size_t>(statement)).entry.id;
+  for (const auto& band : bands)
+    for (const auto& member : band.members)
+      if (!member.coincident && iterator >= 0 && member.iterator_of(band, id) == iterator) return &band;
+  return nullptr;
+}
+
 bool NestSpace::writes_one_in_shared_loops(int statement) const {
   const auto& known = statements.at(static_cast<std::size_t>(statement));
   const auto is_shared = [&](int iterator) {

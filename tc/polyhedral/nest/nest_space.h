@@ -33,6 +33,8 @@ struct NestSpace {
   bool is_reduced(const NestIndex& index) const;
   /// Does a loop that runs in order stand around several statements?
   bool has_ordered_loop() const;
+  /// The band around several statements whose loop in order runs over \p iterator of statement number \p statement; null: there is none.
+  const SharedBand* ordered_band(int statement, int iterator) const;
   /// Of a kernel: does statement number \p statement write one element in each iteration of the loops that it shares with others?
   bool writes_one_in_shared_loops(int statement) const;
   /// How many values \p index takes.

@@ -97,13 +97,7 @@ class SpreadReader {
     const auto number = static_cast<int>(it - result_.iterators.data());
     if (loop.place == NestPlace::Thread) add_threads(loop, *it);
     if (loop.place == NestPlace::Lanes) result_.vector = number;
-    const bool runs_in_order =
-        std::any_of(cluster_.nests.bands.begin(), cluster_.nests.bands.end(), [&](const auto& band) {
-          return std::any_of(band.members.begin(), band.members.end(), [&](const auto& member) {
-            return !member.coincident && member.iterator_of(band, branch_.statement) == number;
-          });
-        });
-    it->has_copies = runs_in_order && loop.slots > 0;
+    it->has_copies = loop.slots > 0 && cluster_.nests.ordered_band(number_, number);
     if (!it->has_copies && is_cut(loop, branch_.loops, nest_.launch->block)) it->cut = loop.digit.step;
   }
 
